@@ -1,4 +1,4 @@
-"""Trains the demo's network, 64-128-10, on the handwritten digits with numpy, and stores its weights.
+"""Trains the demo's network, 64-128-10, on handwritten digits with numpy, and stores its weights.
 
 Stochastic gradient descent with momentum on the cross entropy, from fixed seeds. Running it again
 gives the same weights up to the rounding of numpy's matrix product:
@@ -81,7 +81,7 @@ def main() -> None:
     training, test = digits.split(digits.load())
     mlp = train(training)
     np.savez_compressed(WEIGHTS, **mlp._asdict())
-    print(f"training accuracy {accuracy(mlp, training):.4f}, test accuracy {accuracy(mlp, test):.4f}")
+    print(f"accuracy in training {accuracy(mlp, training):.4f}, in test {accuracy(mlp, test):.4f}")
 
 
 if __name__ == "__main__":
