@@ -33,7 +33,7 @@ lint: $(VENV)/.installed-dev
 	$(VENV)/bin/ruff check .
 
 types: $(VENV)/.installed-dev
-	$(VENV)/bin/pyright
+	$(VENV)/bin/pyright --pythonpath $(python)
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .lit .pytest_cache .ruff_cache .hypothesis

@@ -43,8 +43,9 @@ def _arrays(name: str) -> dict[str, npt.NDArray[np.generic]]:
 def load() -> Digits:
     """All 1797 digits, in the order of the source."""
     arrays = _arrays("digits.npz")
-    pixels = arrays["images"].reshape(-1, 64).astype(np.float32)
-    return Digits(pixels / np.float32(16), arrays["labels"].astype(np.int64))
+    pixels = arrays["images"].reshape(-1, 64)
+    images = np.divide(pixels, 16, dtype=np.float32)
+    return Digits(images, arrays["labels"].astype(np.int64))
 
 
 def split(digits: Digits) -> tuple[Digits, Digits]:
