@@ -1,0 +1,111 @@
+"""Element types: TVM's dtype strings and MLIR's types, both ways.
+
+`to_mlir` keeps signedness (`uint8` is `ui8`), as tensors of the relax dialect do; `storage` gives
+the signless type that `memref` and `arith` compute with.
+"""
+
+from __future__ import annotations
+
+import re
+
+from relax_mlir.mlir import ir
+
+_FLOATS = {
+    "float16": "f16",
+    "bfloat16": "bf16",
+    "float32": "f32",
+    "float64": "f64",
+    "float8_e4m3fn": "f8E4M3FN",
+    "float8_e5m2": "f8E5M2",
+    "float8_e4m3": "f8E4M3",
+    "float8_e3m4": "f8E3M4",
+    "float8_e4m3b11fnuz": "f8E4M3B11FNUZ",
+    "float8_e4m3fnuz": "f8E4M3FNUZ",
+    "float8_e5m2fnuz": "f8E5M2FNUZ",
+    "float8_e8m0fnu": "f8E8M0FNU",
+    "float6_e2m3fn": "f6E2M3FN",
+    "float6_e3m2fn": "f6E3M2FN",
+    "float4_e2m1fn": "f4E2M1FN",
+}
+_FLOAT_NAMES = {mlir: tvm for tvm, mlir in _FLOATS.items()}
+_ALIASES = {"float": "float32", "int": "int32", "uint": "uint32", "bfloat": "bfloat16"}
+_INTEGER = re.compile(r"(u?)int(\d+)\Z")
+
+
+def canonical(dtype: object) -> str:
+    """The dtype's TVM name; accepts strings, numpy and torch dtypes, and Python types."""
+    text = _name_of(dtype)
+    text = _ALIASES.get(text, text)
+    if text in _FLOATS or text in ("bool", "handle") or _INTEGER.match(text):
+        return text
+    raise ValueError(f"unknown dtype {dtype!r}; expected a name like 'float32', 'int64' or 'bool'")
+
+
+def _name_of(dtype: object) -> str:
+    if isinstance(dtype, str):
+        return dtype
+    if dtype in (int, float, bool):
+        return {int: "int32", float: "float32", bool: "bool"}[dtype]  # type: ignore[index]
+    name = getattr(dtype, "name", None)
+    if isinstance(name, str):  # numpy dtypes
+        return name
+    return str(getattr(dtype, "__name__", dtype)).removeprefix("torch.")
+
+
+def to_mlir(dtype: object) -> ir.Type:
+    """The element type of a relax tensor; `uint8` gives `ui8`, `bool` gives `i1`."""
+    name = canonical(dtype)
+    if name in _FLOATS:
+        return ir.Type.parse(_FLOATS[name])
+    if name == "bool":
+        return ir.IntegerType.get_signless(1)
+    if name == "handle":
+        return ir.Type.parse("!llvm.ptr")
+    unsigned, bits = _INTEGER.match(name).groups()  # type: ignore[union-attr]
+    make = ir.IntegerType.get_unsigned if unsigned else ir.IntegerType.get_signless
+    return make(int(bits))
+
+
+def storage(dtype: object) -> ir.Type:
+    """The signless type that holds `dtype` in memrefs and in `arith` operations."""
+    kind = to_mlir(dtype)
+    if isinstance(kind, ir.IntegerType) and not kind.is_signless:
+        return ir.IntegerType.get_signless(kind.width)
+    return kind
+
+
+def from_mlir(kind: ir.Type) -> str:
+    """TVM's name of an MLIR element type; `index` is `int64`."""
+    if isinstance(kind, ir.IndexType):
+        return "int64"
+    if isinstance(kind, ir.IntegerType):
+        if kind.width == 1:
+            return "bool"
+        return f"{'uint' if kind.is_unsigned else 'int'}{kind.width}"
+    text = str(kind)
+    if text == "!llvm.ptr":
+        return "handle"
+    return _FLOAT_NAMES[text]
+
+
+def bits(dtype: object) -> int:
+    """Storage size in bits; `bool` takes a byte."""
+    name = canonical(dtype)
+    if name == "bool":
+        return 8
+    if name == "handle":
+        return 64
+    return int(re.search(r"\d+", name).group())  # type: ignore[union-attr]
+
+
+def is_float(dtype: object) -> bool:
+    return canonical(dtype) in _FLOATS
+
+
+def is_unsigned(dtype: object) -> bool:
+    return canonical(dtype).startswith("uint")
+
+
+def is_integer(dtype: object) -> bool:
+    """True for signed and unsigned integers, not for bool."""
+    return _INTEGER.match(canonical(dtype)) is not None

@@ -1,0 +1,47 @@
+"""The relax dialect object and its types.
+
+Tensors are builtin tensors (DESIGN.md, decision 3); see `types.py` for how symbolic dimensions
+ride in the encoding.  No `from __future__ import annotations` here: the bindings evaluate the
+field annotations.
+"""
+
+from relax_mlir.mlir import ext, ir
+
+
+class Relax(ext.Dialect, name="relax"):
+    """Graph-level operators on tensors, tuples and shapes."""
+
+
+class DimsAttr(Relax.Attribute, name="dims"):
+    """`#relax.dims<["n", 784 : i64]>`: one entry a dimension, strings are canonical expressions."""
+
+    dims: ir.ArrayAttr
+
+
+class UntypedTensorType(Relax.Type, name="untyped_tensor"):
+    """A tensor of unknown dtype: its dimensions (empty when unknown) and rank (-1: unknown)."""
+
+    dims: ir.ArrayAttr
+    ndim: ir.IntegerAttr
+
+
+class ShapeType(Relax.Type, name="shape"):
+    """A shape value: its dimensions (empty when unknown) and rank (-1: unknown)."""
+
+    dims: ir.ArrayAttr
+    ndim: ir.IntegerAttr
+
+
+class PrimType(Relax.Type, name="prim"):
+    """A scalar of a dtype; `value` is a canonical expression, or "" when unknown."""
+
+    dtype: ir.TypeAttr
+    value: ir.StringAttr
+
+
+class ObjectType(Relax.Type, name="object"):
+    """Any runtime object: the top of the type lattice."""
+
+
+class CallableType(Relax.Type, name="callable"):
+    """A function whose signature is unknown."""

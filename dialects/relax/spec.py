@@ -1,0 +1,166 @@
+"""Operators as table rows.
+
+`define` makes a registered MLIR operation from a row: its operands, attributes with defaults, and
+a function that infers the result type.  The same row drives the Python builder (`relax.op.*`), the
+TVMScript spelling (`R.*`), the printer and the verifier, so an operator is written once.
+
+The MLIR name of `nn.relu` is `relax.nn_relu`: MLIR's Python-defined operations take no dot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from relax_mlir.dialects.attributes import from_attribute, to_attribute
+from relax_mlir.dialects.relax import types
+from relax_mlir.dialects.relax.dialect import Relax
+from relax_mlir.mlir import ext, ir
+
+REQUIRED: Any = object()
+"""Marks an attribute without a default."""
+
+
+class InferError(Exception):
+    """Operand types that do not fit an operator; the text says which and why."""
+
+
+Infer = Callable[[Sequence[ir.Type], Mapping[str, Any]], ir.Type]
+
+
+@dataclass(frozen=True)
+class OpSpec:
+    """A row of the operator table.
+
+    `operands` are names in order; a leading `*` marks the variadic one (given as a tuple of values
+    in TVMScript), a trailing `?` an optional one.  `attributes` maps names to defaults, `REQUIRED`
+    for none.  `infer` receives the operand types (a variadic operand contributes each of its
+    values) and all attributes by name, and returns the result type or raises `InferError`.
+    """
+
+    name: str
+    operands: tuple[str, ...]
+    infer: Infer
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+    pure: bool = True
+    doc: str = ""
+
+    @property
+    def mlir_name(self) -> str:
+        return "relax." + self.name.replace(".", "_")
+
+    @property
+    def operand_names(self) -> tuple[str, ...]:
+        return tuple(name.strip("*?") for name in self.operands)
+
+
+SPECS: dict[str, OpSpec] = {}
+"""Every operator by its TVM name without the `relax.` prefix."""
+
+_BY_MLIR_NAME: dict[str, OpSpec] = {}
+
+
+class TableOperation(Relax.Operation):
+    """Base of all operations made from a row."""
+
+    def verify_invariants(self) -> bool:
+        op = self.operation
+        spec = _BY_MLIR_NAME[op.name]
+        try:
+            inferred = spec.infer([v.type for v in op.operands], attributes_of(op))
+        except InferError as error:
+            op.location.emit_error(f"{op.name}: {error}")
+            return False
+        reason = types.conflict(inferred, op.results[0].type)
+        if reason is not None:
+            op.location.emit_error(
+                f"{op.name}: result type {op.results[0].type} does not fit the inferred "
+                f"{inferred}: {reason}"
+            )
+            return False
+        return True
+
+
+def define(
+    name: str,
+    operands: Sequence[str],
+    infer: Infer,
+    attributes: Mapping[str, Any] | None = None,
+    *,
+    pure: bool = True,
+    doc: str = "",
+) -> OpSpec:
+    """Add a row: register the operation and return its spec."""
+    spec = OpSpec(name, tuple(operands), infer, dict(attributes or {}), pure, doc)
+    annotations: dict[str, Any] = {}
+    for operand in spec.operands:
+        if operand.startswith("*"):
+            annotations[operand.strip("*")] = Sequence[ext.Operand[Any]]
+        elif operand.endswith("?"):
+            annotations[operand.strip("?")] = ext.Operand[Any] | None
+        else:
+            annotations[operand] = ext.Operand[Any]
+    annotations["result"] = ext.Result[Any]
+    type(
+        "".join(part.capitalize() for part in name.replace(".", "_").split("_")) + "Op",
+        (TableOperation,),
+        {"__annotations__": annotations, "__doc__": doc or None},
+        name=name.replace(".", "_"),
+        traits=[ext.Pure] if pure else [],
+    )
+    SPECS[name] = spec
+    _BY_MLIR_NAME[spec.mlir_name] = spec
+    return spec
+
+
+def spec_of(op: ir.Operation | ir.OpView) -> OpSpec | None:
+    """The row of an operation, or None when it is not from the table."""
+    return _BY_MLIR_NAME.get(op.operation.name)
+
+
+def attributes_of(op: ir.Operation | ir.OpView) -> dict[str, Any]:
+    """All attributes of a table operation as Python values, defaults filled in."""
+    spec = _BY_MLIR_NAME[op.operation.name]
+    present = op.operation.attributes
+    return {
+        name: from_attribute(present[name]) if name in present else default
+        for name, default in spec.attributes.items()
+    }
+
+
+def build(
+    spec: OpSpec,
+    operands: Sequence[ir.Value | Sequence[ir.Value] | None],
+    attributes: Mapping[str, Any],
+    result_type: ir.Type | None = None,
+    *,
+    loc: ir.Location | None = None,
+) -> ir.Value:
+    """Create the operation at the current insertion point and return its result.
+
+    `operands` has one entry an operand of the row (a list for the variadic one, None for an absent
+    optional one).  The result type is inferred unless given.  Raises InferError.
+    """
+    flat: list[ir.Value] = []
+    sizes: list[int] = []
+    for entry in operands:
+        values = [] if entry is None else list(entry) if isinstance(entry, (list, tuple)) else [entry]
+        flat.extend(values)
+        sizes.append(len(values))
+    full = {**spec.attributes, **attributes}
+    missing = [name for name, value in full.items() if value is REQUIRED]
+    if missing:
+        raise InferError(f"attribute '{missing[0]}' is missing")
+    if result_type is None:
+        result_type = spec.infer([v.type for v in flat], full)
+    stored = {
+        name: to_attribute(value)
+        for name, value in full.items()
+        if value is not None and value != spec.attributes.get(name)
+    }
+    if any(name[0] == "*" or name[-1] == "?" for name in spec.operands):
+        stored["operandSegmentSizes"] = ir.DenseI32ArrayAttr.get(sizes)
+    return ir.Operation.create(
+        spec.mlir_name, results=[result_type], operands=flat, attributes=stored, loc=loc
+    ).result

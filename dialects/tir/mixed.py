@@ -1,0 +1,28 @@
+"""Lists of sizes that mix constants and values, stored as upstream stores them: a static array with
+a marker for the dynamic entries, and the dynamic values as operands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from relax_mlir.mlir import dynamic, ir
+
+
+def split(entries: Iterable[int | ir.Value]) -> tuple[ir.DenseI64ArrayAttr, list[ir.Value]]:
+    """The static array and the dynamic operands of a mixed list."""
+    static: list[int] = []
+    values: list[ir.Value] = []
+    for entry in entries:
+        if isinstance(entry, int):
+            static.append(entry)
+        else:
+            static.append(dynamic())
+            values.append(entry)
+    return ir.DenseI64ArrayAttr.get(static), values
+
+
+def join(static: ir.Attribute, values: Sequence[ir.Value]) -> list[int | ir.Value]:
+    """The mixed list behind a static array and its dynamic operands."""
+    remaining = iter(values)
+    marker = dynamic()
+    return [next(remaining) if size == marker else size for size in ir.DenseI64ArrayAttr(static)]

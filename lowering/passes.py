@@ -1,0 +1,117 @@
+"""What a pass is, and how passes are found.
+
+A pass is a frozen dataclass in its own file: its fields are its options, its kebab-case name starts
+with the dialect it works on (`relax-fuse-ops` in `lowering/relax/fuse_ops.py`).  `register_pass`
+files it; `find_pass` loads it by name.  Pipelines, which mix ours with upstream's, are in
+`pipeline.py`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields
+from functools import cache
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+
+from relax_mlir.errors import PassError
+from relax_mlir.mlir import ir
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+@dataclass
+class ModuleState:
+    """What a pass works on: the MLIR module and what lives beside it.
+
+    `constants` is the side table that `relax.constant {key = ...}` refers to.  `target` is the
+    target description a compilation is for (None: the host).  `attributes` are the IRModule's.
+    """
+
+    module: ir.Module
+    constants: dict[str, np.ndarray] = field(default_factory=dict)
+    target: Any = None
+    attributes: dict[str, Any] = field(default_factory=dict)
+
+    def clone(self) -> ModuleState:
+        """An independent copy; constants are shared, they are never written."""
+        copy = ir.Module.create()
+        for named in self.module.operation.attributes:
+            copy.operation.attributes[named] = self.module.operation.attributes[named]
+        for op in self.module.body.operations:
+            copy.body.append(op.operation.clone())
+        return ModuleState(copy, dict(self.constants), self.target, dict(self.attributes))
+
+    def functions(self) -> list[ir.Operation]:
+        """The `func.func` operations of the module in order."""
+        body = self.module.body.operations
+        return [op.operation for op in body if op.operation.name == "func.func"]
+
+
+@dataclass(frozen=True)
+class Pass:
+    """Base of all passes.  `run` changes `state.module` in place; it must verify afterwards."""
+
+    name: ClassVar[str] = ""
+    summary: ClassVar[str] = ""
+
+    def run(self, state: ModuleState) -> None:
+        raise NotImplementedError(f"{type(self).__name__}.run")
+
+    def __str__(self) -> str:
+        """The pass as it is written in a pipeline: `name{option=value}`."""
+        options = [
+            f"{f.name.replace('_', '-')}={_spell(getattr(self, f.name))}"
+            for f in fields(self)
+            if getattr(self, f.name) != f.default
+        ]
+        return f"{self.name}{{{' '.join(options)}}}" if options else self.name
+
+
+def _spell(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (list, tuple)):
+        return ",".join(map(_spell, value))
+    return str(value)
+
+
+PassType = TypeVar("PassType", bound=type[Pass])
+_REGISTRY: dict[str, type[Pass]] = {}
+
+
+def register_pass(name: str) -> Callable[[PassType], PassType]:
+    """Class decorator: file the pass under its pipeline name."""
+
+    def register(cls: PassType) -> PassType:
+        if name in _REGISTRY and _REGISTRY[name].__module__ != cls.__module__:
+            raise PassError(f"pass '{name}' is declared twice")
+        cls.name = name
+        cls.summary = (cls.__doc__ or "").strip().split("\n")[0]
+        _REGISTRY[name] = cls
+        return cls
+
+    return register
+
+
+@cache
+def _import_all() -> None:
+    import relax_mlir.lowering as package
+
+    for module in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
+        importlib.import_module(module.name)
+
+
+def all_passes() -> dict[str, type[Pass]]:
+    """Every registered pass by name."""
+    _import_all()
+    return dict(sorted(_REGISTRY.items()))
+
+
+def find_pass(name: str) -> type[Pass] | None:
+    """The pass of that name, or None (it may be one of upstream's)."""
+    if name not in _REGISTRY:
+        _import_all()
+    return _REGISTRY.get(name)

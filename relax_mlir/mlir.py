@@ -1,0 +1,98 @@
+"""The one door to MLIR's Python bindings.
+
+Every other module takes `ir`, the upstream dialects, the pass manager and the rewrite drivers from
+here, so that another wheel of the same bindings can take over by editing this file.  The process
+uses a single context (DESIGN.md, decision 12): `context()` makes it on first use and loads our
+dialects into it; `scope()` enters it, which every function that builds or parses IR does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from typing import Any
+
+from torch_mlir import ir, passmanager, rewrite
+from torch_mlir.dialects import (
+    affine,
+    arith,
+    cf,
+    ext,
+    func,
+    linalg,
+    llvm,
+    math,
+    memref,
+    scf,
+    tensor,
+    vector,
+)
+from torch_mlir.passmanager import PassManager
+
+__all__ = [
+    "PassManager",
+    "affine",
+    "arith",
+    "cf",
+    "context",
+    "dynamic",
+    "execution_engine",
+    "ext",
+    "func",
+    "ir",
+    "linalg",
+    "llvm",
+    "math",
+    "memref",
+    "passmanager",
+    "rewrite",
+    "scf",
+    "scope",
+    "tensor",
+    "vector",
+]
+
+
+@cache
+def context() -> ir.Context:
+    """The process-wide MLIR context, with every upstream dialect and ours loaded."""
+    ctx = ir.Context()
+    ctx.load_all_available_dialects()
+    # Worker threads cost more than they bring for the module sizes met here, and Python passes
+    # must not run on them.
+    ctx.enable_multithreading(False)
+    with ctx, ir.Location.unknown(ctx):
+        from relax_mlir.dialects.relax.dialect import Relax
+        from relax_mlir.dialects.tir.dialect import Tir
+
+        import_operations()
+        Relax.load()
+        Tir.load()
+    return ctx
+
+
+def import_operations() -> None:
+    """Import the files that declare operations; a dialect is loaded with what is declared then."""
+    import relax_mlir.dialects.relax.all_ops
+    import relax_mlir.dialects.tir.all_ops  # noqa: F401
+
+
+@contextmanager
+def scope(location: ir.Location | None = None) -> Iterator[ir.Context]:
+    """Enter the context and a location (unknown by default) for the time of a `with`."""
+    ctx = context()
+    with ctx, location or ir.Location.unknown(ctx):
+        yield ctx
+
+
+def dynamic() -> int:
+    """MLIR's marker for a size that is only known at run time."""
+    return ir.ShapedType.get_dynamic_size()
+
+
+def execution_engine() -> Any:
+    """The ExecutionEngine class; imported on demand because it pulls in ctypes helpers."""
+    from torch_mlir.execution_engine import ExecutionEngine
+
+    return ExecutionEngine
