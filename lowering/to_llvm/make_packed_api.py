@@ -1,0 +1,154 @@
+"""`tir-make-packed-api`: functions of the TVM FFI around TensorIR functions (TVM: MakePackedAPI).
+
+A public function `@f` on memrefs and scalars gets an exported `@__tvm_ffi_f` that checks and
+unpacks its arguments and calls it; the function itself becomes internal to the module under a name
+that no library has (a kernel called `exp` must not be taken for libm's).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from relax_mlir.lowering.passes import ModuleState, Pass, register_pass
+from relax_mlir.lowering.to_llvm.ffi_abi import ANY
+from relax_mlir.lowering.to_llvm.ffi_arguments import (
+    ArgumentReader,
+    ScalarSpec,
+    TensorValue,
+    compact_strides,
+)
+from relax_mlir.lowering.to_llvm.ffi_dims import DimensionValues
+from relax_mlir.lowering.to_llvm.ffi_signature import (
+    is_prim_func,
+    read_signature,
+    symbol_name,
+)
+from relax_mlir.lowering.to_llvm.ffi_support import DECLARATIONS, SUPPORT_SYMBOLS
+from relax_mlir.lowering.to_llvm.ffi_text import FunctionText, ModuleText
+from relax_mlir.mlir import ir
+
+__all__ = [
+    "FFI_PREFIX", "KERNEL_SUFFIX", "MakePackedAPI", "add_text", "kernel_argument", "kernel_symbols",
+]  # fmt: skip
+
+FFI_PREFIX = "__tvm_ffi_"
+KERNEL_SUFFIX = "__kernel"
+
+FFI_HEADER = "(%handle: !llvm.ptr, %args: !llvm.ptr, %count: i32, %result: !llvm.ptr) -> i32"
+
+
+@register_pass("tir-make-packed-api")
+@dataclass(frozen=True)
+class MakePackedAPI(Pass):
+    """Export public TensorIR functions under the TVM FFI's calling convention."""
+
+    def run(self, state: ModuleState) -> None:
+        functions = [op for op in state.functions() if is_prim_func(op)]
+        text = ModuleText()
+        for op in functions:
+            if not _is_private(op):
+                _write_wrapper(text, op)
+        hide_kernels(state)
+        add_text(state, text)
+
+
+def _is_private(op: ir.Operation) -> bool:
+    return (
+        "sym_visibility" in op.attributes
+        and ir.StringAttr(op.attributes["sym_visibility"]).value == "private"
+    )
+
+
+def kernel_symbols(state: ModuleState) -> dict[str, ir.Operation]:
+    """The TensorIR functions of a module by TVM's name, hidden or not."""
+    return {
+        symbol_name(op).removesuffix(KERNEL_SUFFIX): op
+        for op in state.functions()
+        if is_prim_func(op)
+    }
+
+
+def hide_kernels(state: ModuleState) -> None:
+    """Make TensorIR functions internal under names of their own, and calls of them follow."""
+    internal = ir.Attribute.parse("#llvm.linkage<internal>")
+    renamed: dict[str, str] = {}
+    for op in state.functions():
+        name = symbol_name(op)
+        if not is_prim_func(op) or name.endswith(KERNEL_SUFFIX):
+            continue
+        renamed[name] = name + KERNEL_SUFFIX
+        op.attributes["sym_name"] = ir.StringAttr.get(renamed[name])
+        op.attributes["sym_visibility"] = ir.StringAttr.get("private")
+        op.attributes["llvm.linkage"] = internal
+
+    def follow(op: ir.Operation) -> ir.WalkResult:
+        if op.name == "func.call":
+            callee = ir.FlatSymbolRefAttr(op.attributes["callee"]).value
+            if callee in renamed:
+                op.attributes["callee"] = ir.FlatSymbolRefAttr.get(renamed[callee])
+        return ir.WalkResult.ADVANCE
+
+    state.module.operation.walk(follow)
+
+
+def _write_wrapper(module: ModuleText, op: ir.Operation) -> None:
+    name = symbol_name(op)
+    specs = read_signature(op)
+    kinds = ir.FunctionType(ir.TypeAttr(op.attributes["function_type"]).value).inputs
+    text = FunctionText(module, f"func.func @{FFI_PREFIX}{name}{FFI_HEADER}")
+    reader = ArgumentReader(text, name, DimensionValues(text))
+    reader.check_count("%count", [spec.name for spec in specs])
+    operands: list[str] = []
+    for index, (spec, kind) in enumerate(zip(specs, kinds, strict=True)):
+        slot = text.field("%args", ANY, index)
+        where = f"{name}: argument {index} '{spec.name}': "
+        if isinstance(spec, ScalarSpec):
+            operands.append(_as_index(text, reader.scalar(slot, spec, where), kind))
+        else:
+            operands.append(kernel_argument(text, reader.tensor(slot, spec, where), kind))
+    reader.finish()
+    types = ", ".join(str(kind) for kind in kinds)
+    text.line(f"func.call @{name}{KERNEL_SUFFIX}({', '.join(operands)}) : ({types}) -> ()")
+    text.line(f"return {text.constant(0, 'i32')} : i32")
+    text.finish()
+
+
+def _as_index(text: FunctionText, value: str, kind: ir.Type) -> str:
+    if isinstance(kind, ir.IndexType):
+        return text.value(f"arith.index_cast {value} : i64 to index")
+    return value
+
+
+def kernel_argument(text: FunctionText, value: TensorValue, kind: ir.MemRefType) -> str:
+    """The memref of type `kind` that a kernel takes for a tensor."""
+    strides = value.strides or compact_strides(text, value.sizes)
+    return text.memref(value.data, value.sizes, strides, str(kind))
+
+
+def add_text(state: ModuleState, text: ModuleText) -> None:
+    """Parse host functions and add them to the module, with the declarations they need."""
+    present = {
+        ir.StringAttr(op.attributes["sym_name"]).value
+        for op in state.module.body.operations
+        if "sym_name" in op.operation.attributes
+    }
+    declarations = [
+        f"llvm.func @{name}{kind}" for name, kind in {**DECLARATIONS, **SUPPORT_SYMBOLS}.items()
+    ]
+    stubs = [
+        f"func.func private @{symbol_name(op)}{_signature_text(op)}"
+        for op in state.functions()
+        if is_prim_func(op)
+    ]
+    source = str(text).replace("module {", "module {\n" + "\n".join(declarations + stubs), 1)
+    made = ir.Module.parse(source)
+    for op in list(made.body.operations):
+        name = ir.StringAttr(op.attributes["sym_name"]).value
+        if name not in present:
+            op.operation.detach_from_parent()
+            state.module.body.append(op)
+
+
+def _signature_text(op: ir.Operation) -> str:
+    kind = ir.FunctionType(ir.TypeAttr(op.attributes["function_type"]).value)
+    return f"({', '.join(map(str, kind.inputs))})"

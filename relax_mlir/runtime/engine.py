@@ -1,0 +1,168 @@
+"""The engine: a module in the llvm dialect becomes callable functions of the TVM FFI.
+
+Everything that knows how machine code is made just in time is behind `Engine`; the rest of the
+runtime sees `Engine.function(name)` and `Engine.dump_object(path)`.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from functools import cache
+from importlib import metadata
+from typing import Any
+
+from relax_mlir.errors import CompileError
+from relax_mlir.lowering.to_llvm.ffi_support import (
+    SUPPORT_SYMBOLS,
+    address_table_text,
+    support_module,
+)
+from relax_mlir.mlir import execution_engine, ir, scope
+from relax_mlir.runtime.ffi import tvm_ffi
+
+__all__ = ["FFI_PREFIX", "Engine", "ffi_library", "openmp_library"]
+
+# Exported symbols of the TVM FFI's C ABI start with this.
+FFI_PREFIX = "__tvm_ffi_"
+# Symbols whose presence means that the OpenMP runtime must be loaded.
+_OPENMP_MARK = "__kmpc_"
+
+
+@cache
+def ffi_library() -> str:
+    """Path of libtvm_ffi, which every compiled module calls for errors and objects."""
+    return str(tvm_ffi.libinfo.find_libtvm_ffi())
+
+
+@cache
+def openmp_library() -> str:
+    """Path of LLVM's OpenMP runtime, from the `cmeel-libomp` wheel.
+
+    Raises CompileError naming the package when it is not installed.
+    """
+    try:
+        files = metadata.files("cmeel-libomp") or []
+    except metadata.PackageNotFoundError:
+        files = []
+    for file in files:
+        if file.stem == "libomp" and file.suffix in (".so", ".dylib", ".dll"):
+            return str(file.locate())
+    raise CompileError(
+        "the module runs loops in parallel, which needs LLVM's OpenMP runtime",
+        hint="pip install cmeel-libomp",
+    )
+
+
+@cache
+def _support() -> tuple[Engine, dict[str, int]]:
+    """Addresses of the FFI support functions, compiled once a process and shared by all engines."""
+    with scope():
+        module = ir.Module.parse(address_table_text("relax_ffi_addresses"))
+        support = support_module()
+        for op in list(support.body.operations):
+            name = ir.StringAttr(op.attributes["sym_name"]).value
+            if name in SUPPORT_SYMBOLS:
+                _erase_declaration(module, name)
+            op.operation.detach_from_parent()
+            module.body.append(op)
+        engine = Engine(module, share_support=False)
+    table = (ctypes.c_void_p * len(SUPPORT_SYMBOLS))()
+    pointer = ctypes.c_void_p(ctypes.addressof(table))
+    packed = (ctypes.c_void_p * 1)(ctypes.addressof(pointer))
+    ctypes.CFUNCTYPE(None, ctypes.c_void_p)(engine.address("relax_ffi_addresses"))(packed)
+    return engine, {name: address or 0 for name, address in zip(SUPPORT_SYMBOLS, table)}
+
+
+def _erase_declaration(module: ir.Module, name: str) -> None:
+    for op in module.body.operations:
+        if ir.StringAttr(op.attributes["sym_name"]).value == name:
+            op.operation.erase()
+            return
+
+
+class Engine:
+    """Machine code of one module, made when the engine is.
+
+    `module` is an `ir.Module` in the llvm dialect; it is not kept.  `opt_level` is LLVM's 0 to 3.
+    Raises CompileError when the module does not translate.
+    """
+
+    def __init__(
+        self,
+        module: Any,
+        *,
+        opt_level: int = 2,
+        shared_libs: Sequence[str] = (),
+        share_support: bool = True,
+    ) -> None:
+        _refuse_untranslatable(module)
+        libraries = [ffi_library(), *shared_libs]
+        if _uses_openmp(module):
+            libraries.append(openmp_library())
+        try:
+            self._engine = execution_engine()(
+                module, opt_level=opt_level, shared_libs=libraries, enable_object_dump=True
+            )
+        except RuntimeError as error:
+            raise CompileError(f"the module does not translate to machine code: {error}") from error
+        if share_support:
+            self._register_support(module)
+
+    def _register_support(self, module: Any) -> None:
+        """Resolve the support functions that the module only declares."""
+        declared = [
+            ir.StringAttr(op.attributes["sym_name"]).value
+            for op in module.body.operations
+            if op.operation.name == "llvm.func" and len(op.operation.regions[0].blocks) == 0
+        ]
+        wanted = [name for name in declared if name in SUPPORT_SYMBOLS]
+        if not wanted:
+            return
+        self._support, addresses = _support()
+        for name in wanted:
+            self._engine.raw_register_runtime(name, ctypes.c_void_p(addresses[name]))
+
+    def address(self, symbol: str) -> int:
+        """Address of the packed entry of an exported symbol.
+
+        Raises KeyError when the module does not define the symbol or leaves something unresolved.
+        """
+        found = self._engine.raw_lookup(symbol)
+        if not found:
+            raise KeyError(f"the compiled module has no symbol {symbol!r}, or it does not link")
+        return found
+
+    def function(self, name: str) -> Any:
+        """The exported function as a `tvm_ffi.Function`, which keeps this engine alive."""
+        return tvm_ffi.Function.__from_mlir_packed_safe_call__(
+            self.address(FFI_PREFIX + name), keep_alive_object=self
+        )
+
+    def dump_object(self, path: str) -> None:
+        """Write the machine code as an object file; some function must have been looked up."""
+        self._engine.dump_to_object_file(path)
+
+
+def _uses_openmp(module: Any) -> bool:
+    return any(
+        _OPENMP_MARK in str(op.attributes["sym_name"])
+        for op in module.body.operations
+        if op.operation.name == "llvm.func" and "sym_name" in op.attributes
+    )
+
+
+def _refuse_untranslatable(module: Any) -> None:
+    """Refuse what is not llvm dialect: translating it would end the process."""
+    strays: set[str] = set()
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        if not op.name.startswith("llvm.") and op.name != "builtin.module":
+            strays.add(op.name)
+        return ir.WalkResult.ADVANCE
+
+    module.operation.walk(visit)
+    if strays:
+        raise CompileError(
+            f"operations without a lowering to LLVM are left: {', '.join(sorted(strays))}"
+        )
