@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from relax_mlir.errors import PassError
@@ -80,6 +82,7 @@ def _spell(value: Any) -> str:
 
 PassType = TypeVar("PassType", bound=type[Pass])
 _REGISTRY: dict[str, type[Pass]] = {}
+_DECLARATION = re.compile(r"""^@register_pass\(\s*["']([\w.-]+)["']""", re.MULTILINE)
 
 
 def register_pass(name: str) -> Callable[[PassType], PassType]:
@@ -110,8 +113,26 @@ def all_passes() -> dict[str, type[Pass]]:
     return dict(sorted(_REGISTRY.items()))
 
 
+@cache
+def _declarations() -> dict[str, str]:
+    """The file (as a module name) that declares each pass, read off the sources: a pipeline then
+    imports the files of its own passes only."""
+    folder = Path(__file__).parent
+    found: dict[str, str] = {}
+    for path in folder.rglob("*.py"):
+        parts = path.relative_to(folder).with_suffix("").parts
+        for name in _DECLARATION.findall(path.read_text(encoding="utf-8")):
+            found[name] = ".".join(("relax_mlir", "lowering", *parts)).removesuffix(".__init__")
+    return found
+
+
+def pass_names() -> list[str]:
+    """The names of all passes, without importing them."""
+    return sorted({*_declarations(), *_REGISTRY})
+
+
 def find_pass(name: str) -> type[Pass] | None:
     """The pass of that name, or None (it may be one of upstream's)."""
-    if name not in _REGISTRY:
-        _import_all()
+    if name not in _REGISTRY and name in _declarations():
+        importlib.import_module(_declarations()[name])
     return _REGISTRY.get(name)

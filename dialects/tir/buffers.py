@@ -24,9 +24,10 @@ class AllocBufferOp(Tir.Operation, name="alloc_buffer"):
             self.location.emit_error(f"tir.alloc_buffer: makes a memref, not {kind}")
             return False
         wanted = sum(size == dynamic() for size in kind.shape)
-        if wanted != len(self.sizes):
+        given = len(self.operation.operands)
+        if wanted != given:
             self.location.emit_error(
-                f"tir.alloc_buffer: {kind} has {wanted} dynamic sizes, {len(self.sizes)} given"
+                f"tir.alloc_buffer: {kind} has {wanted} dynamic sizes, {given} given"
             )
             return False
         return True

@@ -24,12 +24,17 @@ class ForOp(Tir.Operation, name="for", traits=[ir.NoTerminatorTrait]):
     body: ext.Region
 
     @property
+    def _dynamic(self) -> list[ir.Value]:
+        # Read without segment sizes, which text may leave out for a single group.
+        return list(self.operation.operands)
+
+    @property
     def min(self) -> int | ir.Value:
-        return mixed.join(self.bounds, list(self.dynamic_bounds))[0]
+        return mixed.join(self.bounds, self._dynamic)[0]
 
     @property
     def extent(self) -> int | ir.Value:
-        return mixed.join(self.bounds, list(self.dynamic_bounds))[1]
+        return mixed.join(self.bounds, self._dynamic)[1]
 
     @property
     def block(self) -> ir.Block:
@@ -45,9 +50,9 @@ class ForOp(Tir.Operation, name="for", traits=[ir.NoTerminatorTrait]):
             return self._fail(f"kind '{kind}' is none of {', '.join(KINDS)}")
         if (kind == "thread_binding") != ("thread" in self.operation.attributes):
             return self._fail("a thread_binding loop, and only it, names its thread")
-        if len(mixed.join(self.bounds, list(self.dynamic_bounds))) != 2:
+        if len(mixed.join(self.bounds, self._dynamic)) != 2:
             return self._fail("bounds must be [min, extent]")
-        if any(not isinstance(v.type, ir.IndexType) for v in self.dynamic_bounds):
+        if any(not isinstance(v.type, ir.IndexType) for v in self._dynamic):
             return self._fail("bounds must be of index type")
         return True
 

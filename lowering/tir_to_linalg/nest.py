@@ -1,0 +1,70 @@
+"""Loop nests around one block, as a program has them before it is scheduled."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from relax_mlir.dialects import dims
+from relax_mlir.dialects.tir.blocks import BlockOp
+from relax_mlir.dialects.tir.loops import ForOp
+from relax_mlir.lowering.tir.symbolic import dimension
+from relax_mlir.mlir import ir
+
+
+@dataclass
+class Nest:
+    """A perfect nest of loops around a block; `loops` is empty for a block without loops."""
+
+    loops: list[ForOp]
+    block: BlockOp
+
+    @property
+    def outermost(self) -> ir.Operation:
+        return (self.loops[0] if self.loops else self.block).operation
+
+
+def nest_of(op: ir.Operation) -> Nest | None:
+    """The nest that starts at `op`, or None when more than one block or statement is inside."""
+    loops: list[ForOp] = []
+    while op.name == "tir.for":
+        loop = op.opview
+        loops.append(loop)
+        inner = [o.operation for o in loop.block.operations if not _is_index_arithmetic(o)]
+        if len(inner) != 1:
+            return None
+        op = inner[0]
+    return Nest(loops, op.opview) if op.name == "tir.block" else None
+
+
+def is_unscheduled(nest: Nest) -> bool:
+    """True when each iteration variable is one serial loop, over its whole domain from zero.
+
+    Such a nest says what to compute, not how; anything else was written or scheduled by hand and
+    is lowered as it stands.
+    """
+    block = nest.block
+    if len(block.predicate) or len(nest.loops) != len(block.kinds):
+        return False
+    if "annotations" in block.operation.attributes:
+        return False
+    if any(not _is_plain(loop) for loop in nest.loops):
+        return False
+    variables = [loop.induction_variable for loop in nest.loops]
+    for variable, loop, binding, (start, extent) in zip(
+        variables, nest.loops, block.bindings, block.domain_pairs, strict=True
+    ):
+        if binding != variable or start != 0:
+            return False
+        if not dims.equal(dimension(extent), dimension(loop.extent)):
+            return False
+    return True
+
+
+def _is_plain(loop: ForOp) -> bool:
+    attributes = loop.operation.attributes
+    marked = "scheduled" in attributes or "annotations" in attributes
+    return loop.kind.value == "serial" and loop.min == 0 and not marked
+
+
+def _is_index_arithmetic(op: ir.OpView) -> bool:
+    return op.operation.name.split(".")[0] in ("affine", "arith")
