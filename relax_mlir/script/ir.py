@@ -1,0 +1,81 @@
+"""The `I` namespace: modules in TVMScript."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from relax_mlir.script.parser.entry import current_module, ir_module, pyfunc
+
+__all__ = [
+    "dummy_global_info",
+    "ir_module",
+    "module_attrs",
+    "module_get_attr",
+    "module_global_infos",
+    "module_set_attr",
+    "pyfunc",
+    "vdevice",
+]
+
+
+def module_attrs(attrs: Mapping[str, Any], allow_overwrite: bool = False) -> None:
+    """Set the attributes of the module whose class body this stands in.
+
+    Raises ValueError when an attribute is set twice and `allow_overwrite` is False.
+    """
+    module = current_module()
+    if module is None:
+        return  # Python executes the class body before the module is parsed.
+    twice = [key for key in attrs if key in module.attrs]
+    if twice and not allow_overwrite:
+        raise ValueError(f"module attribute '{twice[0]}' is set twice")
+    module.attrs.update(attrs)
+
+
+def module_set_attr(key: str, value: Any, allow_overwrite: bool = False) -> None:
+    """Set one attribute of the module."""
+    module_attrs({key: value}, allow_overwrite)
+
+
+def module_get_attr(key: str) -> Any:
+    """An attribute set earlier in the class body, or None."""
+    module = current_module()
+    return None if module is None else module.attrs.get(key)
+
+
+def module_global_infos(infos: Mapping[str, Any]) -> None:
+    """Set the module's global infos: lists by name, as `{"vdevice": [I.vdevice("llvm")]}`."""
+    module = current_module()
+    if module is not None:
+        module.global_infos.update(infos)
+
+
+class GlobalInfo:
+    """A piece of information that belongs to a module as a whole."""
+
+    def __init__(self, kind: str, **fields: Any):
+        self.kind = kind
+        self.fields = fields
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, GlobalInfo) and (other.kind, other.fields) == (
+            self.kind,
+            self.fields,
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.kind, tuple(self.fields.items())))
+
+    def __repr__(self) -> str:
+        return f"I.{self.kind}({', '.join(repr(v) for v in self.fields.values())})"
+
+
+def vdevice(target: Any = None, vdevice_id: int = 0, memory_scope: str = "global") -> GlobalInfo:
+    """A virtual device: a target, an index among those of the target, and a memory scope."""
+    return GlobalInfo("vdevice", target=target, vdevice_id=vdevice_id, memory_scope=memory_scope)
+
+
+def dummy_global_info() -> GlobalInfo:
+    """An info without content, for tests."""
+    return GlobalInfo("dummy_global_info")

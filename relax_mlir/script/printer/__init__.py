@@ -1,0 +1,61 @@
+"""Modules and functions to TVMScript.  `core` has what the dialects' printers share."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from relax_mlir.script.printer.core import Printer, PrinterOptions, literal
+
+if TYPE_CHECKING:
+    from relax_mlir.ir.function import BaseFunc
+    from relax_mlir.ir.module import IRModule
+
+__all__ = ["print_function", "print_module"]
+
+
+def print_module(module: IRModule, **options: Any) -> str:
+    """The module as TVMScript text; `relax_mlir.script.from_source` reads it back.
+
+    TensorIR functions come first, then Relax functions, each sorted by name.  The options are
+    those of `PrinterOptions`; an unknown one raises TypeError.
+    """
+    chosen = PrinterOptions.of(options)
+    printer = Printer(chosen, in_module=True)
+    step = " " * chosen.indent_spaces
+    prefix = printer.I
+    body: list[str] = []
+    if module.attrs:
+        body.append(f"{prefix}.module_attrs({literal(module.attrs)})")
+    if module.global_infos:
+        infos = ", ".join(f'"{k}": {_infos(v)}' for k, v in module.global_infos.items())
+        body.append(f"{prefix}.module_global_infos({{{infos}}})")
+    faces = [module[var] for var in module.get_global_vars()]
+    for i, face in enumerate(sorted(faces, key=lambda f: (f.attrs_key != "tir.attrs", f.name))):
+        if i:
+            body.append("")
+        body.extend(printer.function(face))
+    lines = [f"@{prefix}.ir_module", f"class {chosen.name}:"]
+    lines += [step + line if line else "" for line in body or ["pass"]]
+    return "\n".join([*printer.header(), "", *lines, *_metadata(printer)])
+
+
+def print_function(face: BaseFunc, **options: Any) -> str:
+    """One function as TVMScript text."""
+    printer = Printer(PrinterOptions.of(options), in_module=False)
+    lines = printer.function(face)
+    return "\n".join([*printer.header(), "", *lines, *_metadata(printer)])
+
+
+def _infos(values: Any) -> str:
+    items = values if isinstance(values, (list, tuple)) else [values]
+    return f"[{', '.join(map(repr, items))}]"
+
+
+def _metadata(printer: Printer) -> list[str]:
+    if not printer.constants:
+        return []
+    if not printer.options.show_meta:
+        return ["", "# Metadata omitted. Use show_meta=True in script() method to show it."]
+    from relax_mlir.script.printer.relax import print_metadata
+
+    return print_metadata(printer)
