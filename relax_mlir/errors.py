@@ -32,8 +32,13 @@ class Span:
 class Error(Exception):
     """Base of every error raised by relax_mlir.
 
-    `span` is the user's source line when it is known; `hint` says what to try.
+    `span` is the user's source line when it is known; `hint` says what to try.  An error that came
+    out of a pass has its name in `pass_name`, and in `reproducer` the module and the pipeline that
+    repeat it.
     """
+
+    pass_name: str | None = None
+    reproducer: str | None = None
 
     def __init__(self, message: str, *, span: Span | None = None, hint: str | None = None):
         self.message = message
@@ -74,3 +79,7 @@ class CompileError(Error, RuntimeError):
 
 class PassError(Error, RuntimeError):
     """A pass or pipeline that does not exist, or that failed."""
+
+
+TVMError = Error
+"""TVM's name of the base class."""

@@ -1,0 +1,57 @@
+"""Other TVM versions' module names (DESIGN.md, decision 15): one table.
+
+`import relax_mlir.tirx` gives the module `relax_mlir.tir` itself, whatever the form of the import
+statement.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Sequence
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+
+MODULES = {
+    "tirx": "tir",
+    "s_tir": "tir",
+    "s_tir.schedule": "tir.schedule",
+    "nd": "runtime.ndarray",
+    "runtime.nd": "runtime.ndarray",
+    "ir.transform": "transform",
+    "ir.instrument": "instrument",
+    "script.tirx": "script.tir",
+    "relax.ir.instrument": "instrument",
+    "tir.transform": "tir.transformations",
+}
+"""Alias -> module, both below `relax_mlir`."""
+
+TOP_LEVEL = [alias for alias in MODULES if "." not in alias]
+
+
+class _AliasFinder(MetaPathFinder, Loader):
+    """Finds the modules of the table; the module found is the real one."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        prefix, _, name = fullname.partition(".")
+        if prefix != __package__ or name not in MODULES:
+            return None
+        return ModuleSpec(fullname, self)
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        real = importlib.import_module(f"{__package__}.{MODULES[spec.name.partition('.')[2]]}")
+        spec.loader_state = real.__spec__
+        return real
+
+    def exec_module(self, module: ModuleType) -> None:
+        # The real module has run already; the import system just gave it the alias's spec.
+        module.__spec__ = module.__spec__.loader_state if module.__spec__ else None
+
+
+def install() -> None:
+    """Put the finder in front; safe to call twice."""
+    if not any(isinstance(finder, _AliasFinder) for finder in sys.meta_path):
+        sys.meta_path.insert(0, _AliasFinder())
