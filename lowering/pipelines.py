@@ -1,0 +1,30 @@
+"""The named pipelines: each a name and the text of its passes, which `relax-opt` also takes as a
+flag (`--relax-zero`)."""
+
+from __future__ import annotations
+
+from relax_mlir.errors import PassError
+
+_PIPELINES: dict[str, str] = {
+    # TVM's "zero" pipeline: operators to TensorIR functions, fused by their pattern.
+    "relax-zero": (
+        "relax-legalize-ops,relax-annotate-tir-op-pattern,relax-fold-constant,"
+        "relax-fuse-ops,relax-fuse-tir"
+    ),
+}
+
+
+def register_pipeline(name: str, text: str) -> None:
+    """File a pipeline under a name; raises PassError when the name is taken."""
+    if name in _PIPELINES:
+        raise PassError(f"pipeline '{name}' is registered already")
+    _PIPELINES[name] = text
+
+
+def find_pipeline(name: str) -> str | None:
+    """The text of a named pipeline, or None."""
+    return _PIPELINES.get(name)
+
+
+def pipeline_names() -> list[str]:
+    return sorted(_PIPELINES)
