@@ -47,6 +47,41 @@ def floormod(a: Dim, b: Dim) -> Dim:
     return canonical(f"({a}) % ({b})")
 
 
+def ceildiv(a: Dim, b: Dim) -> Dim:
+    return floordiv(subtract(add(a, b), 1), b)
+
+
+def minimum(a: Dim, b: Dim) -> Dim:
+    return canonical(f"min({a}, {b})")
+
+
+def maximum(a: Dim, b: Dim) -> Dim:
+    return canonical(f"max({a}, {b})")
+
+
+def exact_divide(a: Dim, b: Dim) -> Dim:
+    """a / b where b is known to divide a: common factors cancel before dividing."""
+    top, bottom = _parse(a), _parse(b)
+    if not bottom:
+        raise ValueError("division by zero in a dimension")
+    if len(bottom) > 1:
+        scale = top.get(next(iter(bottom)), 0) // next(iter(bottom.values()))
+        scaled = {factors: k * scale for factors, k in bottom.items()}
+        return scale if scale and scaled == top else floordiv(a, b)
+    ((factors, coefficient),) = bottom.items()
+    quotient: _Poly = {}
+    for term, k in top.items():
+        remaining = list(term)
+        for factor in factors:
+            if factor not in remaining:
+                return floordiv(a, b)
+            remaining.remove(factor)
+        if k % coefficient:
+            return floordiv(a, b)
+        quotient[tuple(remaining)] = k // coefficient
+    return _format(quotient)
+
+
 def product(dims: Iterable[Dim]) -> Dim:
     result: Dim = 1
     for dim in dims:
@@ -93,6 +128,10 @@ def substitute(dim: Dim, values: Mapping[str, Dim]) -> Dim:
             return ast.parse(f"({values[node.id]})", mode="eval").body
 
     return canonical(ast.unparse(Replace().visit(ast.parse(dim, mode="eval"))))
+
+
+def _parse(dim: Dim) -> _Poly:
+    return _polynomial(ast.parse(str(dim), mode="eval").body)
 
 
 def _polynomial(node: ast.expr) -> _Poly:

@@ -12,7 +12,7 @@ from relax_mlir.mlir import ir
 
 
 def _operands(kinds: Sequence[ir.Type]) -> tuple[infer.TensorInfo, str | None]:
-    lhs, rhs = infer.tensor(kinds[0], "lhs"), infer.tensor(kinds[1], "rhs")
+    lhs, rhs = infer.tensor_or_scalar(kinds[0], "lhs"), infer.tensor_or_scalar(kinds[1], "rhs")
     dtype = infer.same_dtype([lhs, rhs], kinds)
     return infer.broadcast(lhs, rhs, kinds), dtype
 
@@ -46,9 +46,7 @@ def _bitwise(kinds: Sequence[ir.Type], attributes: Mapping[str, Any]) -> ir.Type
     return info.with_dtype(dtype).to_type()
 
 
-ARITHMETIC = (
-    "add subtract multiply divide floor_divide mod floor_mod power maximum minimum".split()
-)
+ARITHMETIC = "add subtract multiply divide floor_divide mod floor_mod power maximum minimum".split()
 COMPARISONS = "equal not_equal greater greater_equal less less_equal".split()
 FAMILIES: tuple[tuple[Sequence[str], Infer], ...] = (
     (ARITHMETIC, _arithmetic),

@@ -3,13 +3,13 @@ that names both types."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from relax_mlir.dialects import dims as dim_algebra
 from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.dims import Dim
 from relax_mlir.dialects.relax import types
-from relax_mlir.dialects.relax.spec import InferError
+from relax_mlir.dialects.relax.spec import NO_DTYPE, InferError
 from relax_mlir.dialects.relax.types import TensorInfo
 from relax_mlir.mlir import ir
 
@@ -80,3 +80,57 @@ def shape_dims(kind: ir.Type, what: str = "shape") -> types.ShapeInfo:
     if info is None:
         raise InferError(f"{what} must be a shape, got {types.describe(kind)}")
     return info
+
+
+def tensor_or_scalar(kind: ir.Type, what: str = "operand") -> TensorInfo:
+    """As `tensor`; a scalar value counts as a tensor of rank zero."""
+    prim = types.prim_info(kind)
+    return tensor(kind, what) if prim is None else TensorInfo((), prim[0])
+
+
+def normalize_axes(axis: object, ndim: int, what: str = "axis") -> tuple[int, ...]:
+    """Non-negative axes from None (all of them), an integer or a list; refuses repeated ones."""
+    if axis is None:
+        return tuple(range(ndim))
+    given = [axis] if isinstance(axis, int) else list(axis)  # type: ignore[call-overload]
+    axes = tuple(normalize_axis(a, ndim, what) for a in given)
+    if len(set(axes)) != len(axes):
+        raise InferError(f"{what} {list(given)} names a dimension twice")
+    return axes
+
+
+def dtype_attribute(attributes: Mapping[str, object], name: str = "dtype") -> str | None:
+    """The dtype an attribute asks for; None when it is left open."""
+    value = attributes[name]
+    if value in NO_DTYPE:
+        return None
+    try:
+        return dtypes.canonical(value)
+    except ValueError as error:
+        raise InferError(f"attribute '{name}': {error}") from None
+
+
+def require_rank(info: TensorInfo, rank: int, kind: ir.Type, what: str = "operand") -> None:
+    if info.ndim not in (-1, rank):
+        raise InferError(f"{what} must have rank {rank}, got {types.describe(kind)}")
+
+
+def require_integer(info: TensorInfo, kind: ir.Type, what: str = "operand") -> None:
+    if info.dtype is not None and not dtypes.is_integer(info.dtype):
+        raise InferError(f"{what} must be an integer tensor, got {types.describe(kind)}")
+
+
+def require_same_dims(a: Sequence[Dim], b: Sequence[Dim], kinds: Sequence[ir.Type]) -> None:
+    """Refuse two shapes that are provably different."""
+    if len(a) != len(b) or any(dim_algebra.differ(x, y) for x, y in zip(a, b, strict=True)):
+        raise InferError(
+            f"shapes differ: {types.describe(kinds[0])} and {types.describe(kinds[1])}"
+        )
+
+
+def scalar_int(kind: ir.Type, what: str) -> Dim:
+    """The value of an integer scalar operand."""
+    prim = types.prim_info(kind)
+    if prim is None or prim[1] is None:
+        raise InferError(f"{what} must be an integer of known value, got {types.describe(kind)}")
+    return prim[1]

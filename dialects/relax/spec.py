@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.attributes import from_attribute, to_attribute
 from relax_mlir.dialects.relax import types
 from relax_mlir.dialects.relax.dialect import Relax
@@ -26,7 +27,8 @@ class InferError(Exception):
     """Operand types that do not fit an operator; the text says which and why."""
 
 
-Infer = Callable[[Sequence[ir.Type], Mapping[str, Any]], ir.Type]
+Infer = Callable[[Sequence[Any], Mapping[str, Any]], ir.Type]
+"""Operand types (None for an absent optional one) and attributes to the result type."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +38,11 @@ class OpSpec:
     `operands` are names in order; a leading `*` marks the variadic one (given as a tuple of values
     in TVMScript), a trailing `?` an optional one.  `attributes` maps names to defaults, `REQUIRED`
     for none.  `infer` receives the operand types (a variadic operand contributes each of its
-    values) and all attributes by name, and returns the result type or raises `InferError`.
+    values, an absent optional one None) and all attributes by name, and returns the result type or
+    raises `InferError`; `infer_result` calls it with one entry an operand.
+
+    `kinds` names the operands that are not tensors: "shape" (a front end turns a list of dimensions
+    into a shape value) or "prim" (a number becomes a scalar value).
     """
 
     name: str
@@ -45,6 +51,7 @@ class OpSpec:
     attributes: Mapping[str, Any] = field(default_factory=dict)
     pure: bool = True
     doc: str = ""
+    kinds: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def mlir_name(self) -> str:
@@ -68,7 +75,8 @@ class TableOperation(Relax.Operation):
         op = self.operation
         spec = _BY_MLIR_NAME[op.name]
         try:
-            inferred = spec.infer([v.type for v in op.operands], attributes_of(op))
+            kinds = [_types(group) for group in operand_groups(op)]
+            inferred = infer_result(spec, kinds, attributes_of(op))
         except InferError as error:
             op.location.emit_error(f"{op.name}: {error}")
             return False
@@ -90,9 +98,12 @@ def define(
     *,
     pure: bool = True,
     doc: str = "",
+    kinds: Mapping[str, str] | None = None,
 ) -> OpSpec:
     """Add a row: register the operation and return its spec."""
-    spec = OpSpec(name, tuple(operands), infer, dict(attributes or {}), pure, doc)
+    spec = OpSpec(
+        name, tuple(operands), infer, dict(attributes or {}), pure, doc, dict(kinds or {})
+    )
     annotations: dict[str, Any] = {}
     for operand in spec.operands:
         if operand.startswith("*"):
@@ -129,6 +140,66 @@ def attributes_of(op: ir.Operation | ir.OpView) -> dict[str, Any]:
     }
 
 
+def operand_groups(op: ir.Operation | ir.OpView) -> list[ir.Value | list[ir.Value] | None]:
+    """The operands of a table operation, one entry an operand of its row: a list for a variadic
+    one, None for an absent optional one."""
+    spec = _BY_MLIR_NAME[op.operation.name]
+    values = list(op.operation.operands)
+    sizes = _group_sizes(spec, op.operation, len(values))
+    groups: list[ir.Value | list[ir.Value] | None] = []
+    start = 0
+    for name, size in zip(spec.operands, sizes, strict=True):
+        group = values[start : start + size]
+        groups.append(group if name.startswith("*") else group[0] if group else None)
+        start += size
+    return groups
+
+
+def _group_sizes(spec: OpSpec, op: ir.Operation, count: int) -> list[int]:
+    flexible = [name[0] == "*" or name[-1] == "?" for name in spec.operands]
+    if "operandSegmentSizes" in op.attributes:
+        return list(ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"]))
+    # Without sizes at most one operand is variadic or optional, and takes what the others leave.
+    return [count - len(flexible) + 1 if flex else 1 for flex in flexible]
+
+
+def _types(group: Any) -> Any:
+    if isinstance(group, (list, tuple)):
+        return [_types(value) for value in group]
+    return group.type if isinstance(group, ir.Value) else group
+
+
+def infer_result(spec: OpSpec, kinds: Sequence[Any], attributes: Mapping[str, Any]) -> ir.Type:
+    """The result type for operand types given one entry an operand of the row (a list of types for
+    the variadic one, None for an absent optional one).  Raises InferError."""
+    full = {**spec.attributes, **attributes}
+    missing = [name for name, value in full.items() if value is REQUIRED]
+    if missing:
+        raise InferError(f"attribute '{missing[0]}' is missing")
+    flat: list[Any] = []
+    for name, kind in zip(spec.operands, kinds, strict=True):
+        flat.extend(kind if name.startswith("*") else [kind])
+    return spec.infer(flat, full)
+
+
+NO_DTYPE = (None, "", "void")
+"""The spellings of a dtype attribute that is left open."""
+
+
+def _stored(spec: OpSpec, attributes: Mapping[str, Any]) -> dict[str, ir.Attribute]:
+    """The attributes that differ from their defaults; dtypes by their TVM names."""
+    stored: dict[str, ir.Attribute] = {}
+    for name, value in attributes.items():
+        default = spec.attributes.get(name)
+        if name.endswith("dtype"):
+            if value in NO_DTYPE and default in NO_DTYPE:
+                continue
+            value = value if value in NO_DTYPE else dtypes.canonical(value)
+        if value is not default and value != default:
+            stored[name] = to_attribute(value)
+    return stored
+
+
 def build(
     spec: OpSpec,
     operands: Sequence[ir.Value | Sequence[ir.Value] | None],
@@ -145,20 +216,13 @@ def build(
     flat: list[ir.Value] = []
     sizes: list[int] = []
     for entry in operands:
-        values = [] if entry is None else list(entry) if isinstance(entry, (list, tuple)) else [entry]
+        single = [] if entry is None else [entry]
+        values = list(entry) if isinstance(entry, (list, tuple)) else single
         flat.extend(values)
         sizes.append(len(values))
-    full = {**spec.attributes, **attributes}
-    missing = [name for name, value in full.items() if value is REQUIRED]
-    if missing:
-        raise InferError(f"attribute '{missing[0]}' is missing")
     if result_type is None:
-        result_type = spec.infer([v.type for v in flat], full)
-    stored = {
-        name: to_attribute(value)
-        for name, value in full.items()
-        if value is not None and value != spec.attributes.get(name)
-    }
+        result_type = infer_result(spec, [_types(entry) for entry in operands], attributes)
+    stored = _stored(spec, attributes)
     if any(name[0] == "*" or name[-1] == "?" for name in spec.operands):
         stored["operandSegmentSizes"] = ir.DenseI32ArrayAttr.get(sizes)
     return ir.Operation.create(

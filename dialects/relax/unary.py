@@ -28,6 +28,13 @@ def _integer(kinds: Sequence[ir.Type], attributes: Mapping[str, Any]) -> ir.Type
     return info.to_type()
 
 
+def _bool(kinds: Sequence[ir.Type], attributes: Mapping[str, Any]) -> ir.Type:
+    info = infer.tensor(kinds[0])
+    if info.dtype not in (None, "bool"):
+        raise InferError(f"needs a bool tensor, got {infer.types.describe(kinds[0])}")
+    return info.with_dtype("bool").to_type()
+
+
 def _predicate(kinds: Sequence[ir.Type], attributes: Mapping[str, Any]) -> ir.Type:
     return infer.tensor(kinds[0]).with_dtype("bool").to_type()
 
@@ -35,12 +42,13 @@ def _predicate(kinds: Sequence[ir.Type], attributes: Mapping[str, Any]) -> ir.Ty
 FLOAT = (
     "acos acosh asin asinh atan atanh cos cosh erf exp log rsqrt sigmoid sin sinh sqrt tan tanh"
 ).split()
-ANY = "abs ceil floor negative round sign square trunc logical_not".split()
+ANY = "abs ceil floor negative round sign square trunc".split()
 PREDICATES = "isfinite isinf isnan".split()
 FAMILIES: tuple[tuple[Sequence[str], Infer], ...] = (
     (FLOAT, _float),
     (ANY, _same),
     (("bitwise_not",), _integer),
+    (("logical_not",), _bool),
     (PREDICATES, _predicate),
 )
 
