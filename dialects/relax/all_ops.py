@@ -1,13 +1,17 @@
 """Imports every file of the dialect that declares operations, so that loading registers them."""
 
 from relax_mlir.dialects.relax import (
+    attention,
     binary,
+    convolution,
     create,
     datatype,
+    image,
     index,
     linear_algebra,
     manipulate,
     nn,
+    pooling,
     search,
     shape,
     sorting,
@@ -18,13 +22,17 @@ from relax_mlir.dialects.relax import (
 )
 
 __all__ = [
+    "attention",
     "binary",
+    "convolution",
     "create",
     "datatype",
+    "image",
     "index",
     "linear_algebra",
     "manipulate",
     "nn",
+    "pooling",
     "search",
     "shape",
     "sorting",
