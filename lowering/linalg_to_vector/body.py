@@ -1,0 +1,193 @@
+"""Scalar bodies of linalg ops on vectors of values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from relax_mlir.lowering.linalg_to_vector.builder import Builder, defining_op
+from relax_mlir.mlir import ir
+
+__all__ = ["Combiner", "body_cost", "combiners", "emit_body", "is_vectorizable", "widest_bits"]
+
+# Dialects whose operations act lane by lane on vectors (but for `_SCALAR_ONLY`).
+_ELEMENTWISE_DIALECTS = ("arith", "math")
+_SCALAR_ONLY = ("arith.constant",)
+
+# What an operation costs beside an addition, roughly; the rest counts one.
+_EXPENSIVE = {
+    "arith.divf": 4, "math.sqrt": 4, "math.rsqrt": 8, "math.exp": 14, "math.exp2": 14,
+    "math.tanh": 28, "math.erf": 32, "math.log": 20, "math.sin": 25, "math.cos": 25,
+    "math.powf": 60, "math.atan": 30,
+}
+
+
+@dataclass(frozen=True)
+class Combiner:
+    """How a reduction joins two partial results.
+
+    op: the operation on two values; kind: that of `vector.reduction`; neutral: the value that
+    changes nothing, for a given element type.
+    """
+
+    op: str
+    kind: str
+    neutral: Callable[[ir.Type], float | int]
+
+
+def _lowest(type_: ir.Type) -> float | int:
+    return float("-inf") if isinstance(type_, ir.FloatType) else -(1 << (_bits(type_) - 1))
+
+
+def _highest(type_: ir.Type) -> float | int:
+    return float("inf") if isinstance(type_, ir.FloatType) else (1 << (_bits(type_) - 1)) - 1
+
+
+_COMBINERS = {
+    "arith.addf": Combiner("arith.addf", "add", lambda _: 0.0),
+    "arith.addi": Combiner("arith.addi", "add", lambda _: 0),
+    "arith.mulf": Combiner("arith.mulf", "mul", lambda _: 1.0),
+    "arith.muli": Combiner("arith.muli", "mul", lambda _: 1),
+    "arith.maximumf": Combiner("arith.maximumf", "maximumf", _lowest),
+    "arith.minimumf": Combiner("arith.minimumf", "minimumf", _highest),
+    "arith.maxnumf": Combiner("arith.maxnumf", "maxnumf", _lowest),
+    "arith.minnumf": Combiner("arith.minnumf", "minnumf", _highest),
+    "arith.maxsi": Combiner("arith.maxsi", "maxsi", _lowest),
+    "arith.minsi": Combiner("arith.minsi", "minsi", _highest),
+    "arith.maxui": Combiner("arith.maxui", "maxui", lambda _: 0),
+    "arith.minui": Combiner("arith.minui", "minui", lambda _: -1),
+    "arith.andi": Combiner("arith.andi", "and", lambda _: -1),
+    "arith.ori": Combiner("arith.ori", "or", lambda _: 0),
+    "arith.xori": Combiner("arith.xori", "xor", lambda _: 0),
+}
+
+
+def _bits(type_: ir.Type) -> int:
+    if isinstance(type_, ir.IndexType):
+        return 64
+    return int(type_.width)
+
+
+def widest_bits(block: ir.Block) -> int:
+    """Bits of the widest value in a body, i1 and indices aside; at least 8."""
+    types = [argument.type for argument in block.arguments]
+    types += [result.type for op in block.operations for result in op.operation.results]
+    return max([8, *(_bits(t) for t in types if not isinstance(t, ir.IndexType))])
+
+
+def is_vectorizable(block: ir.Block) -> bool:
+    """Whether every operation of a body acts lane by lane."""
+    for op in block.operations:
+        name = op.operation.name
+        known = name in ("linalg.yield", "linalg.index") or (
+            name.partition(".")[0] in _ELEMENTWISE_DIALECTS
+        )
+        if not known or len(list(op.operation.regions)):
+            return False
+    return all(isinstance(a.type, (ir.FloatType, ir.IntegerType)) for a in block.arguments)
+
+
+def body_cost(block: ir.Block) -> int:
+    """The body's work, in additions."""
+    names = [op.operation.name for op in block.operations]
+    return sum(_EXPENSIVE.get(name, 1) for name in names if name != "linalg.yield")
+
+
+def combiners(block: ir.Block, accumulators: Sequence[int]) -> list[Combiner] | None:
+    """The combiner of each accumulator (a block argument); None if one is of no known form.
+
+    Known is `acc' = op(acc, x)` where nothing else reads `acc`.
+    """
+    yielded = list(list(block.operations)[-1].operation.operands)
+    found: list[Combiner] = []
+    for position, argument in enumerate(accumulators):
+        accumulator = block.arguments[argument]
+        owner = defining_op(yielded[position])
+        if owner is None or len(list(accumulator.uses)) != 1:
+            return None
+        combiner = _COMBINERS.get(owner.name)
+        if combiner is None or accumulator not in list(owner.operands):
+            return None
+        if len(list(yielded[position].uses)) != 1:
+            return None
+        found.append(combiner)
+    return found
+
+
+def emit_body(
+    b: Builder,
+    block: ir.Block,
+    arguments: Sequence[ir.Value],
+    lanes: int,
+    index: Callable[[int], ir.Value] | None = None,
+    contract: bool = False,
+) -> list[ir.Value]:
+    """The body on `arguments` (scalars or vectors of `lanes`); returns what it yields.
+
+    Operations on scalars only stay scalar; a scalar that meets a vector is broadcast.  `index(d)`
+    gives the value of `linalg.index d`.  With `contract`, a multiplication that feeds an addition
+    alone becomes one `math.fma`.
+    """
+    values: dict[ir.Value, ir.Value] = dict(zip(block.arguments, arguments, strict=True))
+    spread: dict[ir.Value, ir.Value] = {}
+
+    def vector(value: ir.Value) -> ir.Value:
+        if isinstance(value.type, ir.VectorType):
+            return value
+        if value not in spread:
+            spread[value] = b.broadcast(value, lanes)
+        return spread[value]
+
+    for view in block.operations:
+        op = view.operation
+        if op.name == "linalg.yield":
+            return [values.get(operand, operand) for operand in op.operands]
+        if op.name == "linalg.index":
+            assert index is not None
+            values[op.result] = index(ir.IntegerAttr(op.attributes["dim"]).value)
+            continue
+        if op.name == "arith.constant":
+            values[op.result] = b.constant(op.result.type, op.attributes["value"])
+            continue
+        operands = [values.get(operand, operand) for operand in op.operands]
+        name = op.name
+        if contract and name == "arith.addf":
+            fused = _fused_operands(op, values)
+            if fused is not None:
+                name, operands = "math.fma", fused
+        is_vector = any(isinstance(o.type, ir.VectorType) for o in operands)
+        if is_vector:
+            operands = _spread(name, operands, vector)
+        attributes = {} if name != op.name else {a: op.attributes[a] for a in op.attributes}
+        results = [
+            b.vector_type(lanes, r.type) if is_vector else r.type for r in op.results
+        ]
+        clone = ir.Operation.create(
+            name, results=results, operands=operands, attributes=attributes
+        )
+        values.update(zip(op.results, clone.results, strict=True))
+    raise AssertionError("a linalg body ends in linalg.yield")
+
+
+def _spread(
+    name: str, operands: list[ir.Value], vector: Callable[[ir.Value], ir.Value]
+) -> list[ir.Value]:
+    """Broadcast the scalars among operands; a select keeps a scalar condition."""
+    if name == "arith.select" and not isinstance(operands[0].type, ir.VectorType):
+        return [operands[0], *(vector(o) for o in operands[1:])]
+    return [vector(o) for o in operands]
+
+
+def _fused_operands(
+    addition: ir.Operation, values: dict[ir.Value, ir.Value]
+) -> list[ir.Value] | None:
+    """Operands of the `math.fma` that an addition and the product before it make together."""
+    lhs, rhs = addition.operands
+    for product, addend in ((rhs, lhs), (lhs, rhs)):
+        owner = defining_op(product)
+        if owner is None or owner.name != "arith.mulf":
+            continue
+        if len(list(product.uses)) == 1 and product in values:
+            factors = [values.get(o, o) for o in owner.operands]
+            return [*factors, values.get(addend, addend)]
+    return None

@@ -1,0 +1,154 @@
+"""Who reads and writes the buffers of a function."""
+
+from __future__ import annotations
+
+from relax_mlir.lowering.linalg_to_vector.builder import defining_op
+from relax_mlir.mlir import ir
+
+__all__ = ["BufferUses", "erase_unused_buffers"]
+
+_VIEWS = ("memref.subview", "memref.cast", "memref.reinterpret_cast", "memref.collapse_shape",
+          "memref.expand_shape", "memref.view", "memref.reshape", "memref.memory_space_cast")
+
+
+class BufferUses:
+    """Answers about the buffers of one function: its memref arguments and its allocations.
+
+    Arguments are taken to overlap each other unless the function says `tir.noalias`.
+    """
+
+    def __init__(self, function: ir.Operation):
+        self.entry = function.regions[0].blocks[0]
+        attributes = function.attributes
+        named = [attributes["tir.attrs"]] if "tir.attrs" in attributes else []
+        self.noalias = any("tir.noalias" in holder for holder in (attributes, *named))
+
+    def is_temporary(self, buffer: ir.Value) -> bool:
+        """Whether the buffer is allocated in the function and never viewed otherwise."""
+        if not _is_allocation(buffer):
+            return False
+        return not any(use.owner.operation.name in _VIEWS for use in buffer.uses)
+
+    def is_private(self, buffer: ir.Value) -> bool:
+        """Whether only operations that name the buffer can touch it."""
+        if any(use.owner.operation.name in _VIEWS for use in buffer.uses):
+            return False
+        return _is_allocation(buffer) or (self.noalias and self._is_argument(buffer))
+
+    def may_overlap(self, first: ir.Value, second: ir.Value) -> bool:
+        if first == second:
+            return True
+        return not (self.is_private(first) or self.is_private(second))
+
+    def _is_argument(self, buffer: ir.Value) -> bool:
+        return isinstance(buffer.owner, ir.Block) and buffer.owner == self.entry
+
+    def buffers_of(self, op: ir.Operation) -> set[ir.Value]:
+        """The memrefs an operation names, inside its regions too."""
+        found: set[ir.Value] = set()
+
+        def visit(inner: ir.Operation) -> ir.WalkResult:
+            found.update(o for o in inner.operands if isinstance(o.type, ir.MemRefType))
+            return ir.WalkResult.ADVANCE
+
+        op.walk(visit)
+        return found
+
+    def remaining_users(self, buffer: ir.Value, op: ir.Operation) -> list[ir.Operation]:
+        """The operations other than `op` that use a buffer, each once."""
+        users: list[ir.Operation] = []
+        for use in buffer.uses:
+            owner = use.owner.operation
+            if owner != op and owner not in users:
+                users.append(owner)
+        return users
+
+    def can_move_up(
+        self, consumer: ir.Operation, op: ir.Operation, between: list[ir.Operation]
+    ) -> bool:
+        """Whether `consumer` may run together with `op`, ahead of the operations between.
+
+        Its output must not overlap what `op` reads, the operations between must not touch its
+        buffers, and its operands must be there already, or be allocations and constants.
+        """
+        outputs = _outputs(consumer)
+        reads = [o for o in op.operands if isinstance(o.type, ir.MemRefType)]
+        if any(self.may_overlap(out, read) for out in outputs for read in reads):
+            return False
+        named = self.buffers_of(consumer)
+        for other in between:
+            if any(
+                self.may_overlap(mine, theirs)
+                for mine in named
+                for theirs in self.buffers_of(other)
+                if mine in outputs or theirs in _written(other)
+            ):
+                return False
+        return all(
+            self._is_early(value, op) or _is_movable(value) for value in _outside_values(consumer)
+        )
+
+    def move_definitions_up(self, consumer: ir.Operation, op: ir.Operation) -> None:
+        """Move the allocations and constants that `consumer` needs ahead of `op`."""
+        for value in _outside_values(consumer):
+            if not self._is_early(value, op):
+                owner = defining_op(value)
+                assert owner is not None
+                owner.move_before(op)
+
+    def _is_early(self, value: ir.Value, op: ir.Operation) -> bool:
+        owner = defining_op(value)
+        if owner is None or owner.block != op.block:
+            return True
+        return owner.is_before_in_block(op)
+
+
+def _outside_values(op: ir.Operation) -> list[ir.Value]:
+    """Operands of `op` and values from outside that its body uses."""
+    values = list(op.operands)
+    for region in op.regions:
+        for block in region.blocks:
+            for inner in block.operations:
+                for value in inner.operation.operands:
+                    owner = defining_op(value)
+                    if (value.owner if owner is None else owner.block) != block:
+                        values.append(value)
+    return values
+
+
+def _outputs(op: ir.Operation) -> list[ir.Value]:
+    inputs = op.attributes["operandSegmentSizes"][0]
+    return list(op.operands)[inputs:]
+
+
+def _written(op: ir.Operation) -> list[ir.Value]:
+    """Memrefs an operation may write: a linalg op's outputs, any memref of another."""
+    if op.name in ("linalg.generic", "linalg.fill"):
+        return _outputs(op)
+    return [o for o in op.operands if isinstance(o.type, ir.MemRefType)]
+
+
+def _is_allocation(value: ir.Value) -> bool:
+    owner = defining_op(value)
+    return owner is not None and owner.name in ("memref.alloc", "memref.alloca")
+
+
+def _is_movable(value: ir.Value) -> bool:
+    owner = defining_op(value)
+    if owner is None or list(owner.operands):
+        return False
+    return owner.name in ("memref.alloc", "arith.constant")
+
+
+def erase_unused_buffers(function: ir.Operation) -> None:
+    """Erase the allocations that nothing uses any more."""
+    dead: list[ir.Operation] = []
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        if op.name in ("memref.alloc", "memref.alloca") and not list(op.result.uses):
+            dead.append(op)
+        return ir.WalkResult.ADVANCE
+
+    function.walk(visit)
+    for op in dead:
+        op.erase()

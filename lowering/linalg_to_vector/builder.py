@@ -1,0 +1,358 @@
+"""Emission helpers of the vector strategies.
+
+An index is a Python int while it is known and an `ir.Value` otherwise (`Index`); arithmetic on
+known indices happens here, so that static shapes leave no arithmetic in the IR.  Constants are
+made once, at the top of the function.  Memory is addressed through flat views: one-dimensional
+memrefs over the whole buffer, with linear offsets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from relax_mlir.mlir import ir
+
+__all__ = ["Builder", "FlatView", "Index", "defining_op", "next_power_of_two"]
+
+Index = int | ir.Value
+
+_PREDICATES = {"eq": 0, "ne": 1, "slt": 2, "sle": 3, "sgt": 4, "sge": 5, "ult": 6, "ule": 7,
+               "ugt": 8, "uge": 9}
+
+
+@dataclass(frozen=True)
+class FlatView:
+    """A one-dimensional view over a whole buffer."""
+
+    value: ir.Value
+    element_type: ir.Type
+
+
+class Builder:
+    """Builds index arithmetic, loops and vector accesses at the current insertion point.
+
+    `entry` is the entry block of the enclosing function; constants go there.
+    """
+
+    def __init__(self, entry: ir.Block):
+        self.entry = entry
+        self.index_type = ir.IndexType.get()
+        self.i1 = ir.IntegerType.get_signless(1)
+        self._constants: dict[tuple[str, str], ir.Value] = {}
+        self._i64 = ir.IntegerType.get_signless(64)
+
+    # Operations and constants
+
+    def op(
+        self,
+        name: str,
+        result: ir.Type,
+        operands: Sequence[ir.Value],
+        attributes: dict[str, ir.Attribute] | None = None,
+    ) -> ir.Value:
+        """An operation with one result."""
+        return ir.Operation.create(
+            name, results=[result], operands=operands, attributes=attributes or {}
+        ).result
+
+    def stmt(
+        self,
+        name: str,
+        operands: Sequence[ir.Value],
+        attributes: dict[str, ir.Attribute] | None = None,
+    ) -> None:
+        """An operation without results."""
+        ir.Operation.create(name, results=[], operands=operands, attributes=attributes or {})
+
+    def constant(self, type_: ir.Type, attribute: ir.Attribute) -> ir.Value:
+        """`arith.constant` at the top of the function, made once for each type and value."""
+        key = (str(type_), str(attribute))
+        value = self._constants.get(key)
+        if value is None:
+            with ir.InsertionPoint.at_block_begin(self.entry):
+                value = self.op("arith.constant", type_, [], {"value": attribute})
+            self._constants[key] = value
+        return value
+
+    def scalar(self, value: float | int, type_: ir.Type) -> ir.Value:
+        """A constant of a float, integer or index type."""
+        if isinstance(type_, ir.FloatType):
+            return self.constant(type_, ir.FloatAttr.get(type_, float(value)))
+        return self.constant(type_, ir.IntegerAttr.get(type_, int(value)))
+
+    def zero(self, type_: ir.Type) -> ir.Value:
+        """The zero of a scalar type, or of a vector of one."""
+        if not isinstance(type_, ir.VectorType):
+            return self.scalar(0, type_)
+        element = type_.element_type
+        if isinstance(element, ir.FloatType):
+            attribute: ir.Attribute = ir.FloatAttr.get(element, 0.0)
+        else:
+            attribute = ir.IntegerAttr.get(element, 0)
+        return self.constant(type_, ir.DenseElementsAttr.get_splat(type_, attribute))
+
+    # Index arithmetic
+
+    def index(self, value: Index) -> ir.Value:
+        """The SSA value of an index."""
+        return self.scalar(value, self.index_type) if isinstance(value, int) else value
+
+    def _index_op(self, name: str, lhs: Index, rhs: Index) -> ir.Value:
+        return self.op(name, self.index_type, [self.index(lhs), self.index(rhs)])
+
+    def add(self, lhs: Index, rhs: Index) -> Index:
+        if isinstance(lhs, int) and isinstance(rhs, int):
+            return lhs + rhs
+        if isinstance(lhs, int) and lhs == 0:
+            return rhs
+        if isinstance(rhs, int) and rhs == 0:
+            return lhs
+        return self._index_op("arith.addi", lhs, rhs)
+
+    def sub(self, lhs: Index, rhs: Index) -> Index:
+        if isinstance(lhs, int) and isinstance(rhs, int):
+            return lhs - rhs
+        if isinstance(rhs, int) and rhs == 0:
+            return lhs
+        return self._index_op("arith.subi", lhs, rhs)
+
+    def mul(self, lhs: Index, rhs: Index) -> Index:
+        if isinstance(lhs, int) and isinstance(rhs, int):
+            return lhs * rhs
+        for known, other in ((lhs, rhs), (rhs, lhs)):
+            if isinstance(known, int) and known in (0, 1):
+                return other if known else 0
+        return self._index_op("arith.muli", lhs, rhs)
+
+    def floordiv(self, lhs: Index, rhs: Index) -> Index:
+        """Quotient of indices that are not negative."""
+        if isinstance(rhs, int) and rhs == 1:
+            return lhs
+        if isinstance(lhs, int) and isinstance(rhs, int):
+            return lhs // rhs
+        return self._index_op("arith.divui", lhs, rhs)
+
+    def mod(self, lhs: Index, rhs: Index) -> Index:
+        """Remainder of indices that are not negative."""
+        if isinstance(rhs, int) and rhs == 1:
+            return 0
+        if isinstance(lhs, int) and isinstance(rhs, int):
+            return lhs % rhs
+        return self._index_op("arith.remui", lhs, rhs)
+
+    def ceildiv(self, lhs: Index, rhs: Index) -> Index:
+        if isinstance(lhs, int) and isinstance(rhs, int):
+            return -(-lhs // rhs)
+        return self.floordiv(self.add(lhs, self.sub(rhs, 1)), rhs)
+
+    def round_down(self, value: Index, multiple: int) -> Index:
+        """The largest multiple that is not above `value`."""
+        return self.mul(self.floordiv(value, multiple), multiple)
+
+    def minimum(self, lhs: Index, rhs: Index) -> Index:
+        if isinstance(lhs, int) and isinstance(rhs, int):
+            return min(lhs, rhs)
+        return self._index_op("arith.minsi", lhs, rhs)
+
+    def maximum(self, lhs: Index, rhs: Index) -> Index:
+        if isinstance(lhs, int) and isinstance(rhs, int):
+            return max(lhs, rhs)
+        return self._index_op("arith.maxsi", lhs, rhs)
+
+    def compare(self, predicate: str, lhs: Index, rhs: Index) -> ir.Value:
+        """`arith.cmpi` of two indices."""
+        attribute = ir.IntegerAttr.get(self._i64, _PREDICATES[predicate])
+        operands = [self.index(lhs), self.index(rhs)]
+        return self.op("arith.cmpi", self.i1, operands, {"predicate": attribute})
+
+    def select(self, condition: ir.Value, then: Index, otherwise: Index) -> ir.Value:
+        operands = [condition, self.index(then), self.index(otherwise)]
+        return self.op("arith.select", operands[1].type, operands)
+
+    # Control flow
+
+    @contextmanager
+    def loop(self, lower: Index, upper: Index, step: Index = 1) -> Iterator[Index]:
+        """`scf.for` without carried values; a loop that is known to run once leaves no loop."""
+        if _runs_once(lower, upper, step):
+            yield lower
+            return
+        bounds = [self.index(lower), self.index(upper), self.index(step)]
+        loop = ir.Operation.create("scf.for", results=[], operands=bounds, regions=1)
+        block = loop.regions[0].blocks.append(self.index_type)
+        with ir.InsertionPoint(block):
+            yield block.arguments[0]
+            self.stmt("scf.yield", [])
+
+    def carried_loop(
+        self,
+        lower: Index,
+        upper: Index,
+        step: Index,
+        initial: Sequence[ir.Value],
+        body: Callable[[Index, list[ir.Value]], list[ir.Value]],
+    ) -> list[ir.Value]:
+        """`scf.for` that carries values; `body(i, values)` returns the next ones."""
+        if _runs_never(lower, upper):
+            return list(initial)
+        if _runs_once(lower, upper, step):
+            return body(lower, list(initial))
+        types = [value.type for value in initial]
+        bounds = [self.index(lower), self.index(upper), self.index(step)]
+        loop = ir.Operation.create(
+            "scf.for", results=types, operands=[*bounds, *initial], regions=1
+        )
+        block = loop.regions[0].blocks.append(self.index_type, *types)
+        with ir.InsertionPoint(block):
+            arguments = list(block.arguments)
+            self.stmt("scf.yield", body(arguments[0], arguments[1:]))
+        return list(loop.results)
+
+    def when(
+        self,
+        condition: ir.Value | bool,
+        then: Callable[[], None],
+        otherwise: Callable[[], None] | None = None,
+    ) -> None:
+        """`scf.if` without results; a condition known here picks its branch here."""
+        if isinstance(condition, bool):
+            branch = then if condition else otherwise
+            if branch is not None:
+                branch()
+            return
+        op = ir.Operation.create("scf.if", results=[], operands=[condition], regions=2)
+        self._branch(op.regions[0], then)
+        if otherwise is not None:
+            self._branch(op.regions[1], otherwise)
+
+    def switch(self, value: Index, cases: dict[int, Callable[[], None]]) -> None:
+        """`scf.index_switch`; does nothing for a value without a case."""
+        if isinstance(value, int):
+            cases.get(value, lambda: None)()
+            return
+        attribute = ir.DenseI64ArrayAttr.get(list(cases))
+        op = ir.Operation.create(
+            "scf.index_switch",
+            results=[],
+            operands=[value],
+            attributes={"cases": attribute},
+            regions=len(cases) + 1,
+        )
+        self._branch(op.regions[0], lambda: None)
+        for region, body in zip(list(op.regions)[1:], cases.values(), strict=True):
+            self._branch(region, body)
+
+    def _branch(self, region: ir.Region, body: Callable[[], None]) -> None:
+        with ir.InsertionPoint(region.blocks.append()):
+            body()
+            self.stmt("scf.yield", [])
+
+    # Memory
+
+    def memref_dim(self, memref: ir.Value, dim: int) -> Index:
+        """Size of a memref dimension, an int when the type knows it."""
+        type_ = ir.MemRefType(memref.type)
+        if not type_.is_dynamic_dim(dim):
+            return type_.get_dim_size(dim)
+        return self.op("memref.dim", self.index_type, [memref, self.index(dim)])
+
+    def flat_view(self, memref: ir.Value) -> FlatView:
+        """The buffer as a one-dimensional memref; its layout must be row-major."""
+        type_ = ir.MemRefType(memref.type)
+        if type_.rank == 1:
+            return FlatView(memref, type_.element_type)
+        size: Index = 1
+        for dim in range(type_.rank):
+            size = self.mul(size, self.memref_dim(memref, dim))
+        static = isinstance(size, int)
+        shape = [size if isinstance(size, int) else ir.ShapedType.get_dynamic_size()]
+        flat = ir.MemRefType.get(shape, type_.element_type, memory_space=type_.memory_space)
+        attributes = {
+            "static_offsets": ir.DenseI64ArrayAttr.get([0]),
+            "static_sizes": ir.DenseI64ArrayAttr.get(shape),
+            "static_strides": ir.DenseI64ArrayAttr.get([1]),
+            "operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 0, 0 if static else 1, 0]),
+        }
+        operands = [memref] if static else [memref, self.index(size)]
+        value = self.op("memref.reinterpret_cast", flat, operands, attributes)
+        return FlatView(value, type_.element_type)
+
+    def scratch(self, elements: Index, element_type: ir.Type) -> FlatView:
+        """A flat temporary, aligned to a cache line."""
+        static = isinstance(elements, int)
+        shape = [elements if static else ir.ShapedType.get_dynamic_size()]
+        attributes = {
+            "operandSegmentSizes": ir.DenseI32ArrayAttr.get([0 if static else 1, 0]),
+            "alignment": ir.IntegerAttr.get(self._i64, 64),
+        }
+        type_ = ir.MemRefType.get(shape, element_type)
+        operands = [] if static else [self.index(elements)]
+        return FlatView(self.op("memref.alloc", type_, operands, attributes), element_type)
+
+    def load(
+        self, view: FlatView, offset: Index, lanes: int, mask: ir.Value | None = None
+    ) -> ir.Value:
+        """`lanes` consecutive elements (one scalar for 1); lanes outside the mask are zero."""
+        where = [view.value, self.index(offset)]
+        if lanes == 1:
+            return self.op("memref.load", view.element_type, where)
+        type_ = self.vector_type(lanes, view.element_type)
+        if mask is None:
+            return self.op("vector.load", type_, where)
+        return self.op("vector.maskedload", type_, [*where, mask, self.zero(type_)])
+
+    def store(
+        self, value: ir.Value, view: FlatView, offset: Index, mask: ir.Value | None = None
+    ) -> None:
+        """Store a scalar, or a vector of consecutive elements under a mask."""
+        where = [view.value, self.index(offset)]
+        if not isinstance(value.type, ir.VectorType):
+            self.stmt("memref.store", [value, *where])
+        elif mask is None:
+            self.stmt("vector.store", [value, *where])
+        else:
+            self.stmt("vector.maskedstore", [*where, mask, value])
+
+    # Vectors
+
+    def vector_type(self, lanes: int, element_type: ir.Type) -> ir.VectorType:
+        return ir.VectorType.get([lanes], element_type)
+
+    def mask(self, lanes: int, active: Index) -> ir.Value:
+        """The mask whose first `active` lanes are set (all of them for more)."""
+        type_ = self.vector_type(lanes, self.i1)
+        if isinstance(active, int):
+            bits = ir.DenseI64ArrayAttr.get([min(active, lanes)])
+            return self.op("vector.constant_mask", type_, [], {"mask_dim_sizes": bits})
+        return self.op("vector.create_mask", type_, [active])
+
+    def broadcast(self, value: ir.Value, lanes: int) -> ir.Value:
+        """A scalar in every lane; vectors, and scalars for one lane, stay as they are."""
+        if lanes == 1 or isinstance(value.type, ir.VectorType):
+            return value
+        return self.op("vector.broadcast", self.vector_type(lanes, value.type), [value])
+
+    def fma(self, lhs: ir.Value, rhs: ir.Value, addend: ir.Value) -> ir.Value:
+        return self.op("math.fma", addend.type, [lhs, rhs, addend])
+
+
+def defining_op(value: ir.Value) -> ir.Operation | None:
+    """The operation a value is a result of; None for a block argument."""
+    owner = value.owner
+    return None if isinstance(owner, ir.Block) else owner.operation
+
+
+def next_power_of_two(value: int) -> int:
+    """The smallest power of two that is not below `value`."""
+    return 1 << max(0, value - 1).bit_length()
+
+
+def _runs_never(lower: Index, upper: Index) -> bool:
+    return isinstance(lower, int) and isinstance(upper, int) and upper <= lower
+
+
+def _runs_once(lower: Index, upper: Index, step: Index) -> bool:
+    known = isinstance(lower, int) and isinstance(upper, int) and isinstance(step, int)
+    return known and lower < upper <= lower + step  # type: ignore[operator]

@@ -1,0 +1,62 @@
+"""What the strategies know about the CPU they emit for."""
+
+from __future__ import annotations
+
+import platform
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+__all__ = ["CPUTarget", "host_cpu"]
+
+# Widest vector and number of vector registers, by the flag of /proc/cpuinfo that promises them.
+_X86_LEVELS = (("avx512f", 512, 32), ("avx2", 256, 16))
+
+
+@dataclass(frozen=True)
+class CPUTarget:
+    """Vector unit, caches and cores of a CPU.
+
+    `vector_bits` is the width of one register, `vector_registers` how many there are; the cache
+    sizes are those of one core, in bytes.
+    """
+
+    vector_bits: int = 128
+    vector_registers: int = 16
+    l1_bytes: int = 32 << 10
+    l2_bytes: int = 1 << 20
+    num_cores: int = 1
+
+    def lanes(self, element_bits: int) -> int:
+        """How many elements of `element_bits` bits one register holds, at least one."""
+        return max(1, self.vector_bits // max(8, element_bits))
+
+    def with_vector_bits(self, vector_bits: int) -> CPUTarget:
+        """The same CPU restricted to another register width (0 keeps the width)."""
+        if vector_bits in (0, self.vector_bits):
+            return self
+        registers = 32 if vector_bits == 512 else 16
+        return CPUTarget(vector_bits, registers, self.l1_bytes, self.l2_bytes, self.num_cores)
+
+
+@cache
+def host_cpu() -> CPUTarget:
+    """The CPU this process runs on, read from /proc/cpuinfo; 128-bit vectors where unknown."""
+    if platform.machine().lower() in ("aarch64", "arm64"):
+        return CPUTarget(vector_bits=128, vector_registers=32)
+    flags = _cpuinfo_flags()
+    for flag, bits, registers in _X86_LEVELS:
+        if flag in flags:
+            return CPUTarget(vector_bits=bits, vector_registers=registers)
+    return CPUTarget()
+
+
+def _cpuinfo_flags() -> frozenset[str]:
+    try:
+        text = Path("/proc/cpuinfo").read_text()
+    except OSError:
+        return frozenset()
+    for line in text.splitlines():
+        if line.startswith("flags"):
+            return frozenset(line.partition(":")[2].split())
+    return frozenset()

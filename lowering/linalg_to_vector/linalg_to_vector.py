@@ -1,0 +1,275 @@
+"""`linalg-to-vector`: linalg on memrefs to vector and scf code for the CPU."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from relax_mlir.lowering.linalg_to_vector.buffers import BufferUses, erase_unused_buffers
+from relax_mlir.lowering.linalg_to_vector.builder import Builder
+from relax_mlir.lowering.linalg_to_vector.contraction import (
+    Contraction,
+    match_contraction,
+    with_epilogue,
+)
+from relax_mlir.lowering.linalg_to_vector.cpu_target import CPUTarget, host_cpu
+from relax_mlir.lowering.linalg_to_vector.loop_nest import LoopNest, Stage, parse
+from relax_mlir.lowering.linalg_to_vector.matrix_product import emit_matrix_product
+from relax_mlir.lowering.linalg_to_vector.row_dots import emit_row_dots, suits_row_dots
+from relax_mlir.lowering.linalg_to_vector.transposing_nest import emit_transposing_nest
+from relax_mlir.lowering.linalg_to_vector.vector_nest import emit_vector_nest, plan_vector_nest
+from relax_mlir.lowering.passes import ModuleState, Pass, register_pass
+from relax_mlir.mlir import PassManager, ir
+
+__all__ = ["LinalgToVector"]
+
+_LOWERED_HERE = ("linalg.generic", "linalg.fill", "linalg.yield", "linalg.index")
+
+
+@register_pass("linalg-to-vector")
+@dataclass(frozen=True)
+class LinalgToVector(Pass):
+    """Lower linalg operations on memrefs to vectorized loops, by their structure.
+
+    Contractions become register-tiled matrix products with the elementwise operation that follows
+    fused into the tile; transposes go through register tiles; elementwise operations and reductions
+    become loops over vectors; what fits none of these becomes scalar loops.
+
+    vector_width: bits of a vector register, 0 for the host's.
+    """
+
+    vector_width: int = 0
+
+    def run(self, state: ModuleState) -> None:
+        target = host_cpu().with_vector_bits(self.vector_width)
+        module = state.module
+        with module.context, ir.Location.unknown():
+            _generalize_named_ops(module)
+            for function in state.functions():
+                if list(function.regions[0].blocks):
+                    _FunctionLowering(function, target).run()
+            if _linalg_names(module):
+                PassManager.parse(
+                    "builtin.module(func.func(convert-linalg-to-loops))"
+                ).run(module.operation)
+
+
+def _linalg_names(module: ir.Module) -> set[str]:
+    names: set[str] = set()
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        if op.name.startswith("linalg."):
+            names.add(op.name)
+        return ir.WalkResult.ADVANCE
+
+    module.operation.walk(visit)
+    return names
+
+
+def _generalize_named_ops(module: ir.Module) -> None:
+    if _linalg_names(module).difference(_LOWERED_HERE):
+        PassManager.parse(
+            "builtin.module(func.func(linalg-generalize-named-ops))"
+        ).run(module.operation)
+
+
+class _FunctionLowering:
+    """Lowers the linalg operations of one function, block by block, in order.
+
+    A fill is held back until something touches its buffer: a reduction that accumulates into it
+    then starts from the constant instead of reading memory.
+    """
+
+    def __init__(self, function: ir.Operation, target: CPUTarget):
+        self.function = function
+        self.target = target
+        self.entry = function.regions[0].blocks[0]
+        self.builder = Builder(self.entry)
+        self.uses = BufferUses(function)
+        self.fills: dict[ir.Value, ir.Operation] = {}
+
+    def run(self) -> None:
+        self._lower_region(self.function.regions[0])
+        erase_unused_buffers(self.function)
+
+    def _lower_region(self, region: ir.Region) -> None:
+        for block in region.blocks:
+            self._lower_block(block)
+
+    def _lower_block(self, block: ir.Block) -> None:
+        outer_fills, self.fills = self.fills, {}
+        operations = [op.operation for op in block.operations]
+        while operations:
+            op = operations.pop(0)
+            if op.name == "linalg.fill" and self.uses.is_private(op.operands[1]):
+                self.fills[op.operands[1]] = op
+            elif op.name in ("linalg.generic", "linalg.fill"):
+                self._lower_op(op, operations)
+            else:
+                self._flush_fills(op)
+                for region in op.regions:
+                    self._lower_region(region)
+        self._flush_fills(None)
+        self.fills = outer_fills
+
+    # Fills held back
+
+    def _flush_fills(self, op: ir.Operation | None) -> None:
+        """Emit the fills of the buffers that `op` touches before it (all of them for None)."""
+        if not self.fills:
+            return
+        touched = None if op is None else self.uses.buffers_of(op)
+        for buffer in list(self.fills):
+            if touched is None or buffer in touched:
+                self._emit_plain(self.fills.pop(buffer))
+
+    def _emit_plain(self, op: ir.Operation) -> None:
+        """Lower an operation where it stands, without looking at what surrounds it."""
+        nest = parse(op)
+        if nest is not None and self._emit(op, nest.simplify(), {}):
+            op.erase()
+
+    def _take_initial(self, op: ir.Operation, nest: LoopNest) -> dict[int, ir.Value]:
+        """The constants that outputs were filled with; those fills are gone.  The fills of
+        other buffers that the nest reads are emitted."""
+        initial: dict[int, ir.Value] = {}
+        inputs = {nest.operands[i].value for i in nest.inputs()}
+        for out in nest.body.results:
+            operand = nest.operands[out]
+            whole = operand.dim_order is not None and operand.value not in inputs
+            if whole and operand.value in self.fills:
+                fill = self.fills.pop(operand.value)
+                initial[out] = fill.operands[0]
+                fill.erase()
+        self._flush_fills(op)
+        return initial
+
+    # One operation
+
+    def _lower_op(self, op: ir.Operation, following: list[ir.Operation]) -> None:
+        """Lower an operation, with the one that consumes it where that can be fused, which then
+        is no longer among the following ones."""
+        nest = parse(op)
+        if nest is None:
+            self._flush_fills(op)
+            return
+        initial = self._take_initial(op, nest)
+        consumer = self._fusable_consumer(op, nest, following)
+        if consumer is not None and self._emit_fused(op, nest, consumer, initial):
+            following.remove(consumer)
+            consumer.erase()
+            op.erase()
+            return
+        if self._emit(op, nest.simplify(), initial):
+            op.erase()
+            return
+        for out, value in initial.items():
+            with ir.InsertionPoint(op), op.location:
+                buffer = nest.operands[out].value
+                self._emit_plain(_make_fill(value, buffer))
+
+    def _emit(self, op: ir.Operation, nest: LoopNest, initial: dict[int, ir.Value]) -> bool:
+        """Emit a simplified nest before `op` by the first strategy that fits; False if none."""
+        b, target = self.builder, self.target
+        with ir.InsertionPoint(op), op.location:
+            contraction = match_contraction(nest)
+            if contraction is not None:
+                return self._emit_contraction(contraction, initial.get(contraction.c))
+            plan = plan_vector_nest(nest, target)
+            if plan is not None:
+                emit_vector_nest(b, nest, plan, initial)
+                return True
+            return emit_transposing_nest(b, nest, target)
+
+    def _emit_contraction(self, contraction: Contraction, initial: ir.Value | None) -> bool:
+        emit = emit_row_dots if suits_row_dots(contraction) else emit_matrix_product
+        emit(self.builder, contraction, self.target, initial)
+        return True
+
+    # Epilogues
+
+    def _fusable_consumer(
+        self, op: ir.Operation, nest: LoopNest, following: list[ir.Operation]
+    ) -> ir.Operation | None:
+        """The elementwise operation that alone reads what `op` computes, if it can run with it."""
+        if not any(nest.reduction) or len(nest.body.results) != 1:
+            return None
+        buffer = nest.operands[nest.body.results[0]].value
+        readers = self.uses.remaining_users(buffer, op)
+        if not self.uses.is_temporary(buffer) or len(readers) != 1:
+            return None
+        consumer = readers[0]
+        if consumer.name != "linalg.generic" or consumer not in following:
+            return None
+        between = following[: following.index(consumer)]
+        if not self.uses.can_move_up(consumer, op, between):
+            return None
+        return consumer
+
+    def _emit_fused(
+        self,
+        op: ir.Operation,
+        nest: LoopNest,
+        consumer: ir.Operation,
+        initial: dict[int, ir.Value],
+    ) -> bool:
+        following = parse(consumer)
+        if following is None:
+            return False
+        joined = with_epilogue(nest, following)
+        if joined is None:
+            return False
+        simplified = joined[0].simplify()
+        contraction = match_contraction(simplified, joined[1])
+        if contraction is None or not _fits_column(contraction):
+            return False
+        out = nest.body.results[0]
+        for value in {simplified.operands[i].value for i in joined[1].results}:
+            fill = self.fills.pop(value, None)
+            if fill is not None:
+                fill.erase()
+        self.uses.move_definitions_up(consumer, op)
+        contraction = _accumulate_in_place(contraction, joined[1])
+        with ir.InsertionPoint(op), op.location:
+            return self._emit_contraction(contraction, initial.get(out))
+
+
+def _fits_column(contraction: Contraction) -> bool:
+    """Whether the epilogue's operands are contiguous or constant along the columns of C."""
+    nest, epilogue = contraction.nest, contraction.epilogue
+    assert epilogue is not None
+    operands = [i for i in (*epilogue.arguments, *epilogue.results) if i >= 0]
+    strides = {i: nest.stride(i, contraction.column).static for i in operands}
+    fit = all(stride in (0, 1) for stride in strides.values())
+    return fit and all(strides[i] == 1 for i in epilogue.results)
+
+
+def _accumulate_in_place(contraction: Contraction, epilogue: Stage) -> Contraction:
+    """Let partial sums lie in the epilogue's output where it has C's shape and type, so that the
+    temporary for C can go."""
+    nest, c = contraction.nest, contraction.c
+    if len(epilogue.results) != 1:
+        return contraction
+    out = epilogue.results[0]
+    same_walk = nest.operands[out].strides == nest.operands[c].strides
+    same_type = nest.operands[out].element_type == nest.operands[c].element_type
+    argument = epilogue.block.arguments[epilogue.arguments.index(out)]
+    if not same_walk or not same_type or nest.operands[out].base or list(argument.uses):
+        return contraction
+    operands = list(nest.operands)
+    operands[c] = replace(operands[c], value=operands[out].value)
+    return replace(contraction, nest=replace(nest, operands=tuple(operands)))
+
+
+def _make_fill(value: ir.Value, buffer: ir.Value) -> ir.Operation:
+    fill = ir.Operation.create(
+        "linalg.fill",
+        results=[],
+        operands=[value, buffer],
+        attributes={"operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 1])},
+        regions=1,
+    )
+    element = value.type
+    block = fill.regions[0].blocks.append(element, element)
+    with ir.InsertionPoint(block):
+        ir.Operation.create("linalg.yield", results=[], operands=[block.arguments[0]])
+    return fill

@@ -1,0 +1,452 @@
+"""Loops and packing around the register tiles of a matrix product.
+
+Blocks of B are copied ("packed") into panels as wide as a register tile when B is too large to
+stay in cache while the rows of A pass, or when its rows are not contiguous; a transposed B is
+packed through register transposes.  A is read in place.  Unpacked: a column panel of B stays in
+the first-level cache while all rows of A pass.  Packed: a block of B stays in the second level.
+Whether to pack is decided here if the sizes are known, otherwise when the kernel runs; both ways
+then share the tiles, which see B through a view, a base and strides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from relax_mlir.lowering.linalg_to_vector.builder import Builder, FlatView, Index
+from relax_mlir.lowering.linalg_to_vector.contraction import Contraction
+from relax_mlir.lowering.linalg_to_vector.cpu_target import CPUTarget
+from relax_mlir.lowering.linalg_to_vector.loop_nest import Access
+from relax_mlir.lowering.linalg_to_vector.micro_kernel import MicroKernel, Tile
+from relax_mlir.lowering.linalg_to_vector.register_transpose import emit_transpose_tile
+from relax_mlir.lowering.linalg_to_vector.tile_config import TileConfig, choose_tile
+from relax_mlir.mlir import ir
+
+__all__ = ["emit_matrix_product"]
+
+# Packing pays for B beyond the second-level cache once this many rows of A reuse it.
+_PACK_ROWS = 64
+# Rows of B copied at once, so that B is read in long runs.
+_PACK_UNROLL = 4
+
+
+def emit_matrix_product(
+    b: Builder, contraction: Contraction, target: CPUTarget, initial: ir.Value | None
+) -> None:
+    """Emit a contraction whose B is contiguous along the columns, or is to be packed."""
+    nest = contraction.nest
+    accesses = nest.emit_accesses(b)
+    extents = [nest.emit_extent(b, extent) for extent in nest.extents]
+
+    def outer(dims: tuple[int, ...], at: list[Access]) -> None:
+        if not dims:
+            _MatrixProduct(b, contraction, at, extents, target, initial).emit()
+            return
+        with b.loop(0, extents[dims[0]]) as position:
+            outer(dims[1:], [access.advanced(b, dims[0], position) for access in at])
+
+    outer(contraction.outer, accesses)
+
+
+@dataclass(frozen=True)
+class _Panels:
+    """B as column panels: panel p begins at `base + p * panel_stride` of `view`."""
+
+    view: FlatView
+    base: Index
+    panel_stride: Index
+    k_strides: tuple[Index, ...]
+
+
+class _MatrixProduct:
+    def __init__(
+        self,
+        b: Builder,
+        contraction: Contraction,
+        accesses: list[Access],
+        extents: list[Index],
+        target: CPUTarget,
+        initial: ir.Value | None,
+    ):
+        self.b = b
+        self.contraction = contraction
+        self.accesses = accesses
+        self.rows: Index = 1 if contraction.row is None else extents[contraction.row]
+        self.columns = extents[contraction.column]
+        self.k = [extents[dim] for dim in contraction.k]
+        self.b_element = contraction.nest.operands[contraction.b].element_type
+        self.config = self._configure(target)
+        self.packed = self._decide_packing(target)
+        lanes = self.config.lanes
+        self.kernel = MicroKernel(b, contraction, accesses, lanes, initial)
+
+    def _configure(self, target: CPUTarget) -> TileConfig:
+        con = self.contraction
+        block = con.nest.body.block
+        bits = max(32, *(argument.type.width for argument in block.arguments))
+        rows = con.extent(con.row).static
+        columns = con.extent(con.column).static
+        return choose_tile(rows, columns, target.lanes(bits), target)
+
+    def _decide_packing(self, target: CPUTarget) -> ir.Value | bool:
+        """Whether to pack B: known here, or a value at run time."""
+        con, b = self.contraction, self.b
+        if len(con.k) > 1:
+            return False
+        if con.nest.stride(con.b, con.column).static != 1:
+            return True
+        bytes_ = self.b_element.width // 8
+        size = b.mul(self.k[0], self.columns)
+        limit = target.l2_bytes // bytes_
+        if isinstance(size, int) and size <= limit:
+            return False
+        if isinstance(self.rows, int) and self.rows < _PACK_ROWS:
+            return False
+        if isinstance(size, int) and isinstance(self.rows, int):
+            return True
+        large = b.compare("ugt", size, limit)
+        reused = b.compare("uge", self.rows, _PACK_ROWS)
+        return b.op("arith.andi", b.i1, [large, reused])
+
+    def _pick(self, packed: Index, unpacked: Index) -> Index:
+        if isinstance(self.packed, bool):
+            return packed if self.packed else unpacked
+        if isinstance(packed, int) and packed == unpacked:
+            return packed
+        return self.b.select(self.packed, packed, unpacked)
+
+    def emit(self) -> None:
+        b, config = self.b, self.config
+        column_block = self._pick(
+            self._balanced(self.columns, config.column_block, config.columns),
+            b.maximum(self.columns, 1),
+        )
+        row_block = self._pick(
+            self._balanced(self.rows, config.row_block, config.rows), b.maximum(self.rows, 1)
+        )
+        k_block = self._k_block()
+        buffer = self._pack_buffer(column_block, k_block)
+
+        def column_body(column: Index, columns: Index) -> None:
+            # One round even for an empty reduction, which still writes C.
+            with b.loop(0, b.maximum(self.k[0], 1), k_block) as k:
+                depth = self._remaining(self.k[0], k, k_block)
+                panels = self._panels(buffer, column, k, depth)
+                if self.packed is not False:
+                    b.when(self.packed, lambda: self._pack(buffer, column, columns, k, depth))
+
+                def row_body(row: Index, rows: Index) -> None:
+                    tile = self._tile(panels, row, column, k, depth)
+                    self._emit_block(tile, panels, rows, columns)
+
+                self._blocks(self.rows, row_block, row_body)
+
+        self._blocks(self.columns, column_block, column_body)
+
+    def _blocks(
+        self, total: Index, block: Index, body: Callable[[Index, Index], None]
+    ) -> None:
+        """`body(start, size)` for every block; with known sizes a last, smaller block is emitted
+        apart, so that all sizes inside are known too."""
+        b = self.b
+        if not isinstance(total, int) or not isinstance(block, int):
+            with b.loop(0, total, block) as start:
+                body(start, self._remaining(total, start, block))
+            return
+        whole = total // block * block
+        if whole:
+            with b.loop(0, whole, block) as start:
+                body(start, block)
+        if whole < total:
+            body(whole, total - whole)
+
+    def _balanced(self, size: Index, block: int, multiple: int) -> Index:
+        """Blocks of equal size, not above `block` (or the multiple that contains it)."""
+        b = self.b
+        count = b.maximum(b.ceildiv(size, block), 1)
+        return b.maximum(b.mul(b.ceildiv(b.ceildiv(size, count), multiple), multiple), multiple)
+
+    def _k_block(self) -> Index:
+        """Length of a block of the (outermost) reduction loop."""
+        b, config = self.b, self.config
+        whole = b.maximum(self.k[0], 1)
+        narrow = self.b_element.width < 32
+        if len(self.k) > 1 or narrow:
+            return whole
+        unpacked = self._balanced(self.k[0], config.unpacked_k_block, 1)
+        return self._pick(self._balanced(self.k[0], config.k_block, 1), unpacked)
+
+    def _remaining(self, total: Index, start: Index, block: Index) -> Index:
+        """Size of the block at `start`; known where all blocks are equal."""
+        if isinstance(total, int) and isinstance(block, int):
+            if block >= total:
+                return total
+            if total % block == 0:
+                return block
+        elif block is total:
+            return total
+        return self.b.minimum(self.b.sub(total, start), block)
+
+    def _tile(
+        self, panels: _Panels, row: Index, column: Index, k: Index, depth: Index
+    ) -> Tile:
+        """The tile at a block's corner; its size and B are filled in by `_emit_block`."""
+        b, total = self.b, self.k[0]
+        if len(self.k) > 1 or (isinstance(k, int) and depth is total):
+            first: ir.Value | bool = True
+            last: ir.Value | bool = True
+        else:
+            known = isinstance(total, int) and isinstance(depth, int) and depth >= total
+            first = True if known else b.compare("eq", k, 0)
+            last = True if known else b.compare("uge", b.add(k, depth), total)
+        return Tile(
+            row=row,
+            column=column,
+            rows=self.config.rows,
+            vectors=self.config.vectors,
+            active=None,
+            b_view=panels.view,
+            b_base=panels.base,
+            b_k_strides=panels.k_strides,
+            k_start=k,
+            k_extents=(depth, *self.k[1:]),
+            first=first,
+            last=last,
+        )
+
+    # B as panels
+
+    def _pack_buffer(self, column_block: Index, k_block: Index) -> FlatView | None:
+        if self.packed is False:
+            return None
+        width = self.config.columns
+        if not isinstance(column_block, int):
+            column_block = -(-self.config.column_block // width) * width
+        if not isinstance(k_block, int) and self.b_element.width >= 32:
+            k_block = self.config.k_block
+        # A row more for each panel keeps panels from falling on the same cache sets.
+        size = self.b.mul(column_block, self.b.add(k_block, 1))
+        if isinstance(self.packed, ir.Value):
+            size = self.b.select(self.packed, size, 0)
+        return self.b.scratch(size, self.b_element)
+
+    def _panels(
+        self, buffer: FlatView | None, column: Index, k: Index, depth: Index
+    ) -> _Panels:
+        b, con = self.b, self.contraction
+        access = self.accesses[con.b]
+        assert access.view is not None
+        strides = tuple(access.strides[dim] for dim in con.k)
+        base = b.add(access.base, b.mul(column, access.strides[con.column]))
+        if len(con.k) == 1:
+            base = b.add(base, b.mul(k, strides[0]))
+        width = self.config.columns
+        if buffer is None:
+            return _Panels(access.view, base, width, strides)
+        packed_panel = b.mul(b.add(depth, 1), width)
+        if self.packed is True:
+            return _Panels(buffer, 0, packed_panel, (width,))
+        assert isinstance(self.packed, ir.Value)
+        views = [self._dynamic_view(v).value for v in (buffer, access.view)]
+        view = b.op("arith.select", views[0].type, [self.packed, *views])
+        return _Panels(
+            FlatView(view, self.b_element),
+            self._pick(0, base),
+            self._pick(packed_panel, width),
+            (self._pick(width, strides[0]),),
+        )
+
+    def _dynamic_view(self, view: FlatView) -> FlatView:
+        type_ = ir.MemRefType.get([ir.ShapedType.get_dynamic_size()], view.element_type)
+        if view.value.type == type_:
+            return view
+        return FlatView(self.b.op("memref.cast", type_, [view.value]), view.element_type)
+
+    def _pack(
+        self,
+        buffer: FlatView | None,
+        column: Index,
+        columns: Index,
+        k: Index,
+        depth: Index,
+    ) -> None:
+        """Copy a block of B into panels, columns that do not exist as zeros."""
+        assert buffer is not None
+        b, con = self.b, self.contraction
+        access = self.accesses[con.b]
+        assert access.view is not None
+        k_stride, n_stride = access.strides[con.k[0]], access.strides[con.column]
+        start = b.add(b.add(access.base, b.mul(column, n_stride)), b.mul(k, k_stride))
+        source = replace(access, base=start)
+        copy = self._copy_rows if n_stride == 1 else self._copy_transposed
+        width = self.config.columns
+        panel_size = b.mul(b.add(depth, 1), width)
+
+        def panel(position: Index, active: Index | None) -> None:
+            target = b.mul(b.floordiv(position, width), panel_size)
+            copy(source, buffer, b.mul(position, n_stride), target, depth, active)
+
+        self._column_panels(columns, panel)
+
+    def _column_panels(
+        self, columns: Index, panel: Callable[[Index, Index | None], None]
+    ) -> None:
+        """`panel(position, active)` for whole panels (active None), then for what remains."""
+        b, width = self.b, self.config.columns
+        whole = b.round_down(columns, width)
+        if whole != 0:
+            with b.loop(0, whole, width) as position:
+                panel(position, None)
+        rest = b.sub(columns, whole)
+        if isinstance(rest, int):
+            if rest > 0:
+                panel(whole, rest)
+            return
+        b.when(b.compare("sgt", rest, 0), lambda: panel(whole, rest))
+
+    def _copy_rows(
+        self,
+        source: Access,
+        buffer: FlatView,
+        offset: Index,
+        target: Index,
+        depth: Index,
+        active: Index | None,
+    ) -> None:
+        b, lanes, width = self.b, self.config.lanes, self.config.columns
+        assert source.view is not None
+        view = source.view
+        k_stride = source.strides[self.contraction.k[0]]
+        start = b.add(source.base, offset)
+        masks = [
+            None if active is None else b.mask(lanes, b.maximum(b.sub(active, v * lanes), 0))
+            for v in range(self.config.vectors)
+        ]
+
+        def copy(k: Index, count: int) -> None:
+            for row in range(count):
+                at = b.add(k, row)
+                for v in range(self.config.vectors):
+                    read = b.add(b.add(start, b.mul(at, k_stride)), v * lanes)
+                    write = b.add(b.add(target, b.mul(at, width)), v * lanes)
+                    b.store(b.load(view, read, lanes, masks[v]), buffer, write)
+
+        main_end = b.round_down(depth, _PACK_UNROLL)
+        with b.loop(0, main_end, _PACK_UNROLL) as k:
+            copy(k, _PACK_UNROLL)
+        if main_end != depth:
+            with b.loop(main_end, depth) as k:
+                copy(k, 1)
+
+    def _copy_transposed(
+        self,
+        source: Access,
+        buffer: FlatView,
+        offset: Index,
+        target: Index,
+        depth: Index,
+        active: Index | None,
+    ) -> None:
+        """Panels of a B whose columns are not contiguous: square register tiles where K is
+        contiguous, element by element in the rest."""
+        b, lanes, width = self.b, self.config.lanes, self.config.columns
+        con = self.contraction
+        k_stride, n_stride = source.strides[con.k[0]], source.strides[con.column]
+        start = b.add(source.base, offset)
+        assert source.view is not None
+        view = source.view
+        tiled: Index = 0
+        if active is None and k_stride == 1:
+            tiled = b.round_down(depth, lanes)
+            with b.loop(0, tiled, lanes) as k, b.loop(0, width, lanes) as n:
+                read = b.add(b.add(start, k), b.mul(n, n_stride))
+                write = b.add(b.add(target, b.mul(k, width)), n)
+                emit_transpose_tile(b, view, read, n_stride, buffer, write, width, lanes)
+        if tiled == depth:
+            return
+        zero = b.zero(self.b_element)
+        with b.loop(tiled, depth) as k, b.loop(0, width) as n:
+            write = b.add(b.add(target, b.mul(k, width)), n)
+            read = b.add(b.add(start, b.mul(k, k_stride)), b.mul(n, n_stride))
+            if active is None:
+                b.store(b.load(view, read, 1), buffer, write)
+            else:
+                b.when(
+                    b.compare("slt", n, active),
+                    lambda: b.store(b.load(view, read, 1), buffer, write),
+                    lambda: b.store(zero, buffer, write),
+                )
+
+    # Tiles
+
+    def _emit_block(self, tile: Tile, panels: _Panels, rows: Index, columns: Index) -> None:
+        """All tiles of a block: columns outermost unless B is packed."""
+
+        def column_panel(position: Index, active: Index | None) -> None:
+            index = self.b.floordiv(position, self.config.columns)
+            base = self.b.add(panels.base, self.b.mul(index, panels.panel_stride))
+            at = replace(tile, column=self.b.add(tile.column, position), b_base=base)
+            for part, guard in self._column_parts(at, active):
+                self._guarded(guard, part, rows)
+
+        def row_first(row: Tile) -> None:
+            def panel(position: Index, active: Index | None) -> None:
+                index = self.b.floordiv(position, self.config.columns)
+                base = self.b.add(panels.base, self.b.mul(index, panels.panel_stride))
+                at = replace(row, column=self.b.add(row.column, position), b_base=base)
+                for part, guard in self._column_parts(at, active):
+                    self.b.when(guard, lambda part=part: self.kernel.emit(part))
+
+            self._column_panels(columns, panel)
+
+        if self.packed is True:
+            self._row_panels(tile, rows, row_first)
+        else:
+            self._column_panels(columns, column_panel)
+
+    def _guarded(self, guard: ir.Value | bool, tile: Tile, rows: Index) -> None:
+        self.b.when(guard, lambda: self._row_panels(tile, rows, self.kernel.emit))
+
+    def _column_parts(
+        self, tile: Tile, active: Index | None
+    ) -> list[tuple[Tile, ir.Value | bool]]:
+        """A panel's tile in as many vectors as its columns need, with the condition for it."""
+        lanes = self.config.lanes
+        if active is None:
+            return [(tile, True)]
+        if isinstance(active, int):
+            vectors = -(-active // lanes)
+            exact = active == vectors * lanes
+            return [(replace(tile, vectors=vectors, active=None if exact else active), True)]
+        masked = replace(tile, active=active)
+        if tile.vectors == 1:
+            return [(masked, True)]
+        narrow = replace(masked, vectors=1)
+        wide = self.b.compare("sgt", active, lanes)
+        one = self.b.compare("sle", active, lanes)
+        return [(masked, wide), (narrow, one)]
+
+    def _row_panels(self, tile: Tile, rows: Index, emit: Callable[[Tile], None]) -> None:
+        """`emit` for row panels: whole tiles and a rest if the number of rows is known, panels
+        of balanced height otherwise."""
+        b, height = self.b, self.config.rows
+        if isinstance(rows, int):
+            whole = rows // height * height
+            if whole:
+                with b.loop(0, whole, height) as row:
+                    emit(replace(tile, row=b.add(tile.row, row)))
+            if rows > whole:
+                emit(replace(tile, row=b.add(tile.row, whole), rows=rows - whole))
+            return
+        count = b.ceildiv(rows, height)
+        low = b.floordiv(rows, b.maximum(count, 1))
+        taller = b.sub(rows, b.mul(low, count))
+        with b.loop(0, count) as panel:
+            is_tall = b.compare("ult", panel, taller)
+            panel_height = b.select(is_tall, b.add(low, 1), low)
+            row = b.add(b.mul(panel, low), b.minimum(panel, taller))
+            at = replace(tile, row=b.add(tile.row, row))
+            b.switch(
+                panel_height,
+                {h: (lambda h=h: emit(replace(at, rows=h))) for h in range(1, height + 1)},
+            )

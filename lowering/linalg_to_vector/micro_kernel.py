@@ -1,0 +1,342 @@
+"""The register tile of a matrix product.
+
+A tile of C stays in registers while the reduction loops run: every step loads the vectors of one
+row of B, broadcasts one element of A for each row, and multiplies and adds.  A tile with few
+accumulators splits the innermost reduction loop into several chains.  The finished tile is joined
+with what C held before, goes through the epilogue and is stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from relax_mlir.lowering.linalg_to_vector.body import (
+    Combiner,
+    body_cost,
+    combiners,
+    emit_body,
+)
+from relax_mlir.lowering.linalg_to_vector.builder import Builder, FlatView, Index, defining_op
+from relax_mlir.lowering.linalg_to_vector.contraction import Contraction
+from relax_mlir.lowering.linalg_to_vector.loop_nest import ZERO, Access
+from relax_mlir.mlir import ir
+
+__all__ = ["MicroKernel", "Tile"]
+
+# Beyond this many operations an epilogue is not copied for every vector of the tile but runs in
+# a loop over the rows just stored, which are still in the first-level cache.
+_INLINE_EPILOGUE = 12
+_CHAINS = 8
+
+
+@dataclass(frozen=True)
+class Tile:
+    """Where a tile lies.
+
+    row, column: position in C; rows, vectors: its size; active: columns that exist, if fewer
+    than the vectors hold.  b_view, b_base, b_k_strides: B at this tile's first column, and the
+    step along each reduction dimension.  k_start, k_extents: range of the reduction.
+    first, last: whether this is the first and last block of the reduction.
+    """
+
+    row: Index
+    column: Index
+    rows: int
+    vectors: int
+    active: Index | None
+    b_view: FlatView
+    b_base: Index
+    b_k_strides: tuple[Index, ...]
+    k_start: Index
+    k_extents: tuple[Index, ...]
+    first: ir.Value | bool
+    last: ir.Value | bool
+
+
+@dataclass
+class MicroKernel:
+    """Emits tiles of one contraction at fixed outer positions.
+
+    accesses: all operands, moved to the outer position.  initial: the scalar C is filled with
+    before, None if C's contents count.
+    """
+
+    b: Builder
+    contraction: Contraction
+    accesses: list[Access]
+    lanes: int
+    initial: ir.Value | None
+    _multiply_add: bool = field(init=False)
+    _promoted: bool = field(init=False)
+    _combiner: Combiner = field(init=False)
+    _accumulator: ir.Type = field(init=False)
+
+    def __post_init__(self) -> None:
+        con = self.contraction
+        nest = con.nest
+        self._c_argument = nest.body.arguments.index(nest.body.results[0])
+        block = nest.body.block
+        found = combiners(block, [self._c_argument])
+        assert found is not None
+        self._combiner = found[0]
+        names = sorted(op.operation.name for op in block.operations)
+        self._multiply_add = names == ["arith.addf", "arith.mulf", "linalg.yield"]
+        element = block.arguments[self._c_argument].type
+        narrow = isinstance(element, (ir.F16Type, ir.BF16Type))
+        self._promoted = self._multiply_add and narrow
+        self._accumulator = ir.F32Type.get() if self._promoted else element
+
+    @property
+    def accumulator_type(self) -> ir.Type:
+        return self._accumulator
+
+    def emit(self, tile: Tile) -> None:
+        """Compute one tile and store it."""
+        accumulators = self._accumulate(tile)
+        self._finish(tile, accumulators)
+
+    # The reduction
+
+    def _accumulate(self, tile: Tile) -> list[ir.Value]:
+        count = tile.rows * tile.vectors
+        chains = max(1, _CHAINS // count) if count < _CHAINS else 1
+        extent = tile.k_extents[-1]
+        if isinstance(extent, int):
+            chains = min(chains, max(1, extent))
+        neutral = self._combiner.neutral(self._accumulator)
+        start = self.b.broadcast(self.b.scalar(neutral, self._accumulator), self.lanes)
+        masks = self._masks(tile)
+        a = self.accesses[self.contraction.a]
+        k_dims = self.contraction.k
+        row_stride = a.strides[self.contraction.row] if self.contraction.row is not None else 0
+        a_start = self.b.add(a.base, self.b.mul(tile.row, row_stride))
+        if len(k_dims) == 1:
+            a_start = self.b.add(a_start, self.b.mul(tile.k_start, a.strides[k_dims[0]]))
+        rows = [
+            self.b.add(a_start, self.b.mul(row, row_stride)) for row in range(tile.rows)
+        ]
+        sets = self._k_loops(tile, rows, masks, 0, 0, tile.b_base, [start] * (count * chains))
+        for chain in range(1, chains):
+            part = sets[chain * count : (chain + 1) * count]
+            sets[:count] = [self._combine(x, y) for x, y in zip(sets[:count], part, strict=True)]
+        return sets[:count]
+
+    def _k_loops(
+        self,
+        tile: Tile,
+        rows: list[Index],
+        masks: list[ir.Value | None],
+        depth: int,
+        a_offset: Index,
+        b_offset: Index,
+        values: list[ir.Value],
+    ) -> list[ir.Value]:
+        """The reduction loops from `depth` inwards; `values` are all accumulators."""
+        b = self.b
+        a_stride = self.accesses[self.contraction.a].strides[self.contraction.k[depth]]
+        b_stride = tile.b_k_strides[depth]
+        extent = tile.k_extents[depth]
+        count = tile.rows * tile.vectors
+
+        def at(position: Index) -> tuple[Index, Index]:
+            return (
+                b.add(a_offset, b.mul(position, a_stride)),
+                b.add(b_offset, b.mul(position, b_stride)),
+            )
+
+        if depth + 1 < len(tile.k_extents):
+
+            def nested(position: Index, carried: list[ir.Value]) -> list[ir.Value]:
+                return self._k_loops(tile, rows, masks, depth + 1, *at(position), carried)
+
+            return b.carried_loop(0, extent, 1, values, nested)
+
+        def step(position: Index, carried: list[ir.Value]) -> list[ir.Value]:
+            results: list[ir.Value] = []
+            for chain in range(len(carried) // count):
+                part = carried[chain * count : (chain + 1) * count]
+                results += self._step(tile, rows, masks, *at(b.add(position, chain)), part)
+            return results
+
+        chains = len(values) // count
+        main_end = b.round_down(extent, chains)
+        values = b.carried_loop(0, main_end, chains, values, step)
+        return b.carried_loop(main_end, extent, 1, values[:count], step) + values[count:]
+
+    def _step(
+        self,
+        tile: Tile,
+        rows: list[Index],
+        masks: list[ir.Value | None],
+        a_offset: Index,
+        b_offset: Index,
+        values: list[ir.Value],
+    ) -> list[ir.Value]:
+        """One position of the reduction for the whole tile."""
+        b, lanes = self.b, self.lanes
+        columns = [
+            self._promote(b.load(tile.b_view, b.add(b_offset, v * lanes), lanes, masks[v]))
+            for v in range(tile.vectors)
+        ]
+        a_view = self.accesses[self.contraction.a].view
+        assert a_view is not None
+        results: list[ir.Value] = []
+        for row in range(tile.rows):
+            scalar = self._promote(b.load(a_view, b.add(rows[row], a_offset), 1))
+            if self._multiply_add:
+                scalar = b.broadcast(scalar, lanes)
+            for v in range(tile.vectors):
+                accumulator = values[row * tile.vectors + v]
+                results.append(self._multiply(scalar, columns[v], accumulator))
+        return results
+
+    def _multiply(self, a: ir.Value, column: ir.Value, accumulator: ir.Value) -> ir.Value:
+        if self._multiply_add:
+            return self.b.fma(a, column, accumulator)
+        con = self.contraction
+        by_operand = {con.a: a, con.b: column}
+        arguments = [
+            by_operand.get(operand, accumulator) for operand in con.nest.body.arguments
+        ]
+        body = con.nest.body.block
+        result = emit_body(self.b, body, arguments, self.lanes, contract=True)[0]
+        return self.b.broadcast(result, self.lanes)
+
+    def _promote(self, value: ir.Value) -> ir.Value:
+        """f16 and bf16 products are summed in f32 and rounded once, when stored."""
+        if not self._promoted:
+            return value
+        is_vector = isinstance(value.type, ir.VectorType)
+        wide = self._accumulator
+        type_ = self.b.vector_type(self.lanes, wide) if is_vector else wide
+        return self.b.op("arith.extf", type_, [value])
+
+    def _combine(self, lhs: ir.Value, rhs: ir.Value) -> ir.Value:
+        return self.b.op(self._combiner.op, lhs.type, [lhs, rhs])
+
+    def _masks(self, tile: Tile) -> list[ir.Value | None]:
+        if tile.active is None:
+            return [None] * tile.vectors
+        masks: list[ir.Value | None] = []
+        for v in range(tile.vectors):
+            active = self.b.sub(tile.active, v * self.lanes)
+            full = isinstance(active, int) and active >= self.lanes
+            masks.append(None if full else self.b.mask(self.lanes, active))
+        return masks
+
+    # The finished tile
+
+    def _finish(self, tile: Tile, values: list[ir.Value]) -> None:
+        def write(first: bool, last: bool) -> Callable[[], None]:
+            return lambda: self._write(tile, values, first, last)
+
+        b = self.b
+        if self.contraction.epilogue is None:
+            b.when(tile.first, write(True, True), write(False, True))
+            return
+        b.when(
+            tile.first,
+            lambda: b.when(tile.last, write(True, True), write(True, False)),
+            lambda: b.when(tile.last, write(False, True), write(False, False)),
+        )
+
+    def _write(self, tile: Tile, values: list[ir.Value], first: bool, last: bool) -> None:
+        con = self.contraction
+        masks = self._masks(tile)
+        joined: list[ir.Value] = []
+        for row in range(tile.rows):
+            for v in range(tile.vectors):
+                value = values[row * tile.vectors + v]
+                joined.append(self._join(tile, value, row, v, masks[v], first))
+        epilogue = con.epilogue if last else None
+        if epilogue is not None and body_cost(epilogue.block) <= _INLINE_EPILOGUE:
+            for row in range(tile.rows):
+                for v in range(tile.vectors):
+                    value = joined[row * tile.vectors + v]
+                    self._emit_epilogue(tile, value, row, v, masks[v])
+            return
+        c = self.accesses[con.c]
+        assert c.view is not None
+        for row in range(tile.rows):
+            for v in range(tile.vectors):
+                value = self._narrow(joined[row * tile.vectors + v])
+                self.b.store(value, c.view, self._offset(con.c, tile, row, v), masks[v])
+        if epilogue is not None:
+            with self.b.loop(0, tile.rows) as row:
+                for v in range(tile.vectors):
+                    stored = self._offset(con.c, tile, row, v)
+                    value = self.b.load(c.view, stored, self.lanes, masks[v])
+                    self._emit_epilogue(tile, value, row, v, masks[v])
+
+    def _join(
+        self,
+        tile: Tile,
+        value: ir.Value,
+        row: int,
+        v: int,
+        mask: ir.Value | None,
+        first: bool,
+    ) -> ir.Value:
+        """The tile's value joined with what C held before this block."""
+        b = self.b
+        if first and self.initial is not None:
+            if self._is_neutral(self.initial):
+                return value
+            return self._combine(b.broadcast(self._promote(self.initial), self.lanes), value)
+        c = self.accesses[self.contraction.c]
+        assert c.view is not None
+        before = b.load(c.view, self._offset(self.contraction.c, tile, row, v), self.lanes, mask)
+        return self._combine(self._promote(before), value)
+
+    def _is_neutral(self, value: ir.Value) -> bool:
+        owner = defining_op(value)
+        if owner is None or owner.name != "arith.constant":
+            return False
+        return owner.attributes["value"].value == self._combiner.neutral(value.type)
+
+    def _narrow(self, value: ir.Value) -> ir.Value:
+        if not self._promoted:
+            return value
+        element = self.contraction.nest.operands[self.contraction.c].element_type
+        return self.b.op("arith.truncf", self.b.vector_type(self.lanes, element), [value])
+
+    def _offset(self, operand: int, tile: Tile, row: Index, v: int) -> Index:
+        """Offset of a vector of the tile in an operand of C's shape, or of part of it."""
+        b, con = self.b, self.contraction
+        access = self.accesses[operand]
+        offset = access.base
+        if con.row is not None:
+            offset = b.add(offset, b.mul(b.add(tile.row, row), access.strides[con.row]))
+        column = b.add(tile.column, v * self.lanes)
+        return b.add(offset, b.mul(column, access.strides[con.column]))
+
+    def _emit_epilogue(
+        self, tile: Tile, value: ir.Value, row: Index, v: int, mask: ir.Value | None
+    ) -> None:
+        con, b = self.contraction, self.b
+        epilogue = con.epilogue
+        assert epilogue is not None
+        arguments: list[ir.Value] = []
+        if isinstance(row, int):
+            value = self._narrow(value)
+        for argument, operand in zip(
+            epilogue.block.arguments, epilogue.arguments, strict=True
+        ):
+            if operand < 0 or not list(argument.uses):
+                arguments.append(value)
+                continue
+            access = self.accesses[operand]
+            if access.view is None:
+                arguments.append(access.value)
+                continue
+            uniform = con.nest.stride(operand, con.column) == ZERO
+            offset = self._offset(operand, tile, row, v)
+            lanes = 1 if uniform else self.lanes
+            arguments.append(b.load(access.view, offset, lanes, None if uniform else mask))
+        results = emit_body(b, epilogue.block, arguments, self.lanes)
+        for operand, result in zip(epilogue.results, results, strict=True):
+            view = self.accesses[operand].view
+            assert view is not None
+            vector = b.broadcast(result, self.lanes)
+            b.store(vector, view, self._offset(operand, tile, row, v), mask)

@@ -1,0 +1,213 @@
+"""Matrix products whose B is contiguous along K: dot products of rows.
+
+For `x @ W.T` with few rows of `x` (a matrix-vector product above all) W is read once, in the order
+it lies in memory, a few of its rows at a time, and every accumulator is a vector along K that is
+summed up at the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from relax_mlir.lowering.linalg_to_vector.body import Combiner, combiners, emit_body
+from relax_mlir.lowering.linalg_to_vector.builder import Builder, Index, next_power_of_two
+from relax_mlir.lowering.linalg_to_vector.contraction import Contraction
+from relax_mlir.lowering.linalg_to_vector.cpu_target import CPUTarget
+from relax_mlir.lowering.linalg_to_vector.loop_nest import ONE, Access
+from relax_mlir.mlir import ir
+
+__all__ = ["emit_row_dots", "suits_row_dots"]
+
+# More rows of A than this are worth packing B for.
+_MAX_ROWS = 7
+# Rows of B and of A at once.
+_B_ROWS = 4
+_A_ROWS = 2
+
+
+def suits_row_dots(contraction: Contraction) -> bool:
+    """Whether both inputs are contiguous along the innermost K and A has few rows."""
+    con = contraction
+    rows = con.extent(con.row).static
+    inner = con.k[-1]
+    contiguous = all(con.nest.stride(operand, inner) == ONE for operand in (con.a, con.b))
+    few = rows is not None and rows <= _MAX_ROWS
+    return contiguous and few and len(con.k) == 1 and con.nest.stride(con.b, con.column) != ONE
+
+
+def emit_row_dots(
+    b: Builder, contraction: Contraction, target: CPUTarget, initial: ir.Value | None
+) -> None:
+    """Emit a contraction for which `suits_row_dots` holds."""
+    nest = contraction.nest
+    accesses = nest.emit_accesses(b)
+    extents = [nest.emit_extent(b, extent) for extent in nest.extents]
+    emitter = _RowDots(b, contraction, extents, target, initial)
+
+    def outer(dims: tuple[int, ...], at: list[Access]) -> None:
+        if not dims:
+            emitter.emit(at)
+            return
+        with b.loop(0, extents[dims[0]]) as position:
+            outer(dims[1:], [access.advanced(b, dims[0], position) for access in at])
+
+    outer(contraction.outer, accesses)
+
+
+class _RowDots:
+    def __init__(
+        self,
+        b: Builder,
+        contraction: Contraction,
+        extents: list[Index],
+        target: CPUTarget,
+        initial: ir.Value | None,
+    ):
+        self.b = b
+        self.contraction = contraction
+        self.initial = initial
+        self.rows = 1 if contraction.row is None else extents[contraction.row]
+        self.columns = extents[contraction.column]
+        self.k = extents[contraction.k[0]]
+        block = contraction.nest.body.block
+        bits = max(argument.type.width for argument in block.arguments)
+        self.lanes = target.lanes(bits)
+        if isinstance(self.k, int):
+            self.lanes = min(self.lanes, next_power_of_two(self.k))
+        c_argument = contraction.nest.body.arguments.index(contraction.c)
+        found = combiners(block, [c_argument])
+        assert found is not None
+        self.combiner: Combiner = found[0]
+        self.element = block.arguments[c_argument].type
+
+    def emit(self, accesses: list[Access]) -> None:
+        assert isinstance(self.rows, int)
+        for row in range(0, self.rows, _A_ROWS):
+            count = min(_A_ROWS, self.rows - row)
+            self._emit_columns(
+                lambda column, height, row=row, count=count: self._emit_group(
+                    accesses, row, count, column, height
+                )
+            )
+
+    def _emit_columns(self, group: Callable[[Index, int], None]) -> None:
+        b = self.b
+        whole = b.round_down(self.columns, _B_ROWS)
+        if whole != 0:
+            with b.loop(0, whole, _B_ROWS) as column:
+                group(column, _B_ROWS)
+        rest = b.sub(self.columns, whole)
+        if isinstance(rest, int):
+            if rest:
+                group(whole, rest)
+            return
+        with b.loop(whole, self.columns) as column:
+            group(column, 1)
+
+    def _emit_group(
+        self, accesses: list[Access], row: int, rows: int, column: Index, columns: int
+    ) -> None:
+        """The dot products of `rows` rows of A with `columns` rows of B."""
+        b, con, lanes = self.b, self.contraction, self.lanes
+        a, weight = accesses[con.a], accesses[con.b]
+        row_stride = 0 if con.row is None else a.strides[con.row]
+        n_stride = weight.strides[con.column]
+        a_rows = [b.add(a.base, b.mul(row + r, row_stride)) for r in range(rows)]
+        first = b.add(weight.base, b.mul(column, n_stride))
+        b_rows = [b.add(first, b.mul(c, n_stride)) for c in range(columns)]
+        count = rows * columns
+        unroll = max(1, 8 // count)
+        assert a.view is not None and weight.view is not None
+        a_view, b_view = a.view, weight.view
+
+        def step(k: Index, values: list[ir.Value], mask: ir.Value | None) -> list[ir.Value]:
+            xs = [b.load(a_view, b.add(at, k), lanes, mask) for at in a_rows]
+            ws = [b.load(b_view, b.add(at, k), lanes, mask) for at in b_rows]
+            pairs = [(x, w) for x in xs for w in ws]
+            return [self._body(x, w, v) for (x, w), v in zip(pairs, values, strict=True)]
+
+        def unrolled(k: Index, values: list[ir.Value]) -> list[ir.Value]:
+            results: list[ir.Value] = []
+            for u in range(len(values) // count):
+                part = values[u * count : (u + 1) * count]
+                results += step(b.add(k, u * lanes), part, None)
+            return results
+
+        def masked(k: Index, values: list[ir.Value]) -> list[ir.Value]:
+            mask = b.mask(lanes, b.sub(self.k, k))
+            return [
+                b.op("arith.select", new.type, [mask, new, old])
+                for new, old in zip(step(k, values, mask), values, strict=True)
+            ]
+
+        neutral = b.scalar(self.combiner.neutral(self.element), self.element)
+        values = [b.broadcast(neutral, lanes)] * (count * unroll)
+        main_end = b.round_down(self.k, lanes * unroll)
+        whole_end = b.round_down(self.k, lanes)
+        values = b.carried_loop(0, main_end, lanes * unroll, values, unrolled)
+        for u in range(1, unroll):
+            part = values[u * count : (u + 1) * count]
+            values[:count] = [
+                self._combine(x, y) for x, y in zip(values[:count], part, strict=True)
+            ]
+        values = b.carried_loop(main_end, whole_end, lanes, values[:count], unrolled)
+        values = b.carried_loop(whole_end, self.k, lanes, values, masked)
+        for r in range(rows):
+            for c in range(columns):
+                self._finish(accesses, row + r, b.add(column, c), values[r * columns + c])
+
+    def _body(self, a: ir.Value, weight: ir.Value, accumulator: ir.Value) -> ir.Value:
+        con = self.contraction
+        by_operand = {con.a: a, con.b: weight}
+        body = con.nest.body
+        arguments = [by_operand.get(operand, accumulator) for operand in body.arguments]
+        return emit_body(self.b, body.block, arguments, self.lanes, contract=True)[0]
+
+    def _combine(self, lhs: ir.Value, rhs: ir.Value) -> ir.Value:
+        return self.b.op(self.combiner.op, lhs.type, [lhs, rhs])
+
+    def _finish(
+        self, accesses: list[Access], row: int, column: Index, value: ir.Value
+    ) -> None:
+        """Sum up the lanes, join with C, and store, through the epilogue if there is one."""
+        b, con = self.b, self.contraction
+
+        def offset(operand: int) -> Index:
+            access = accesses[operand]
+            at = access.base
+            if con.row is not None:
+                at = b.add(at, b.mul(row, access.strides[con.row]))
+            return b.add(at, b.mul(column, access.strides[con.column]))
+
+        if self.lanes > 1:
+            value = _reduce_lanes(b, self.combiner, value)
+        c = accesses[con.c]
+        assert c.view is not None
+        before = self.initial if self.initial is not None else b.load(c.view, offset(con.c), 1)
+        total = self._combine(before, value)
+        if con.epilogue is None:
+            b.store(total, c.view, offset(con.c))
+            return
+        arguments: list[ir.Value] = []
+        for operand in con.epilogue.arguments:
+            access = accesses[operand] if operand >= 0 else None
+            if access is None:
+                arguments.append(total)
+            elif access.view is None:
+                arguments.append(access.value)
+            else:
+                arguments.append(b.load(access.view, offset(operand), 1))
+        results = emit_body(b, con.epilogue.block, arguments, 1)
+        for operand, result in zip(con.epilogue.results, results, strict=True):
+            view = accesses[operand].view
+            assert view is not None
+            b.store(result, view, offset(operand))
+
+
+def _reduce_lanes(b: Builder, combiner: Combiner, value: ir.Value) -> ir.Value:
+    element = ir.VectorType(value.type).element_type
+    attributes = {
+        "kind": ir.Attribute.parse(f"#vector.kind<{combiner.kind}>"),
+        "fastmath": ir.Attribute.parse("#arith.fastmath<reassoc>"),
+    }
+    return b.op("vector.reduction", element, [value], attributes)
