@@ -1,0 +1,104 @@
+"""`memref-free-temporaries`: gives the temporaries of kernels an end, or a place on the stack."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from relax_mlir.lowering.passes import ModuleState, Pass, register_pass
+from relax_mlir.mlir import ir
+
+__all__ = ["FreeTemporaries"]
+
+_VIEWS = ("memref.subview", "memref.cast", "memref.reinterpret_cast", "memref.collapse_shape",
+          "memref.expand_shape", "memref.view", "memref.reshape", "arith.select")
+_CACHE_LINE = 64
+
+
+@register_pass("memref-free-temporaries")
+@dataclass(frozen=True)
+class FreeTemporaries(Pass):
+    """Put small allocations of fixed size on the stack, free the others where their block ends.
+
+    Allocations that are freed already, or that leave their block, stay as they are.
+
+    stack_bytes: an allocation up to this size goes on the stack; stack_limit: all of a function's
+    together stay below this.
+    """
+
+    stack_bytes: int = 16384
+    stack_limit: int = 65536
+
+    def run(self, state: ModuleState) -> None:
+        with state.module.context:
+            for function in state.functions():
+                if list(function.regions[0].blocks):
+                    self._place(function)
+
+    def _place(self, function: ir.Operation) -> None:
+        allocations: list[ir.Operation] = []
+
+        def visit(op: ir.Operation) -> ir.WalkResult:
+            if op.name == "memref.alloc" and _stays(op.result, op.block):
+                allocations.append(op)
+            return ir.WalkResult.ADVANCE
+
+        function.walk(visit)
+        entry = function.regions[0].blocks[0]
+        budget = self.stack_limit
+        for op in allocations:
+            size = _bytes(op)
+            if size is not None and size <= min(self.stack_bytes, budget):
+                budget -= size
+                _move_to_stack(op, entry)
+            else:
+                _free_at_end(op)
+
+
+def _stays(value: ir.Value, block: ir.Block) -> bool:
+    """Whether a buffer is neither freed nor handed out of the block it was allocated in."""
+    for use in value.uses:
+        user = use.owner.operation
+        if user.name == "memref.dealloc" or user.name in ("func.return", "scf.yield"):
+            return False
+        if user.name.startswith("cf.") or user.name == "builtin.unrealized_conversion_cast":
+            return False
+        if user.name in _VIEWS and not _stays(user.results[0], block):
+            return False
+    return True
+
+
+def _bytes(op: ir.Operation) -> int | None:
+    """Size of an allocation, None if it is only known at run time."""
+    type_ = ir.MemRefType(op.result.type)
+    element = type_.element_type
+    if not type_.has_static_shape or not isinstance(element, (ir.FloatType, ir.IntegerType)):
+        return None
+    return math.prod(type_.shape) * ((element.width + 7) // 8)
+
+
+def _alignment() -> ir.Attribute:
+    return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), _CACHE_LINE)
+
+
+def _move_to_stack(op: ir.Operation, entry: ir.Block) -> None:
+    with ir.InsertionPoint.at_block_begin(entry), op.location:
+        slot = ir.Operation.create(
+            "memref.alloca",
+            results=[op.result.type],
+            operands=[],
+            attributes={
+                "operandSegmentSizes": ir.DenseI32ArrayAttr.get([0, 0]),
+                "alignment": _alignment(),
+            },
+        )
+    op.result.replace_all_uses_with(slot.result)
+    op.erase()
+
+
+def _free_at_end(op: ir.Operation) -> None:
+    if "alignment" not in op.attributes:
+        op.attributes["alignment"] = _alignment()
+    last = list(op.block.operations)[-1]
+    with ir.InsertionPoint(last), op.location:
+        ir.Operation.create("memref.dealloc", results=[], operands=[op.result])

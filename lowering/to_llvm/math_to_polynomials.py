@@ -1,0 +1,60 @@
+"""`math-to-polynomials`: elementary functions of f32 in arithmetic, as fast as the vectors are wide.
+
+Calls of the C library handle one element at a time; these expansions work on scalars (which LLVM
+may vectorize) and on vectors alike.  f16 and bf16 go through f32.  f64, and functions without an
+expansion, are left to the library.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from relax_mlir.lowering.passes import ModuleState, Pass, register_pass
+from relax_mlir.lowering.to_llvm.polynomials import EXPANSIONS, Emitter
+from relax_mlir.mlir import ir
+
+__all__ = ["MathToPolynomials"]
+
+
+@register_pass("math-to-polynomials")
+@dataclass(frozen=True)
+class MathToPolynomials(Pass):
+    """Expand exp, log, tanh, erf, sin, cos, rsqrt, pow and relatives of f32, f16 and bf16."""
+
+    def run(self, state: ModuleState) -> None:
+        module = state.module
+        found: list[ir.Operation] = []
+
+        def visit(op: ir.Operation) -> ir.WalkResult:
+            if op.name in EXPANSIONS and _element_type(op) is not None:
+                found.append(op)
+            return ir.WalkResult.ADVANCE
+
+        module.operation.walk(visit)
+        with module.context:
+            for op in found:
+                _expand(op)
+
+
+def _element_type(op: ir.Operation) -> ir.Type | None:
+    """The element type of a result that is expanded, or None."""
+    type_ = op.results[0].type
+    element = type_.element_type if isinstance(type_, ir.VectorType) else type_
+    expanded = isinstance(element, (ir.F32Type, ir.F16Type, ir.BF16Type))
+    return element if expanded else None
+
+
+def _expand(op: ir.Operation) -> None:
+    type_ = op.results[0].type
+    shape = list(type_.shape) if isinstance(type_, ir.VectorType) else None
+    with ir.InsertionPoint(op), op.location:
+        emitter = Emitter(shape)
+        is_narrow = not isinstance(_element_type(op), ir.F32Type)
+        operands = list(op.operands)
+        if is_narrow:
+            operands = [emitter.op("arith.extf", emitter.f32, operand) for operand in operands]
+        result = EXPANSIONS[op.name](emitter, *operands)
+        if is_narrow:
+            result = emitter.op("arith.truncf", type_, result)
+    op.results[0].replace_all_uses_with(result)
+    op.erase()
