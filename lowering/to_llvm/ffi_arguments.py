@@ -121,7 +121,9 @@ class ArgumentReader:
         )
         return block
 
-    def otherwise(self, block: str, kind: str, symbol: str | None = None, value: str | None = None) -> str:
+    def otherwise(
+        self, block: str, kind: str, symbol: str | None = None, value: str | None = None
+    ) -> str:
         """The branch operand that enters a failure block."""
         text = self.text
         operands = [
@@ -139,7 +141,9 @@ class ArgumentReader:
         kind = text.load(slot, "i32")
         is_object = text.equals(kind, KIND["tensor"], "i32")
         is_pointer = text.equals(kind, KIND["dltensor_ptr"], "i32")
-        text.require(text.binary("ori", is_object, is_pointer, "i1"), self.otherwise(block, "TypeError"))
+        text.require(
+            text.binary("ori", is_object, is_pointer, "i1"), self.otherwise(block, "TypeError")
+        )
         payload = text.load(text.field(slot, ANY, 0, 2), "!llvm.ptr")
         inside = text.offset(payload, OBJECT_HEADER)
         tensor = text.select(is_object, inside, payload, "!llvm.ptr")
@@ -174,14 +178,14 @@ class ArgumentReader:
             shape = text.tensor_field(tensor, 4, kind="!llvm.ptr")
             for axis, dim in enumerate(spec.dims):
                 size = text.load(text.offset(shape, 8 * axis), "i64")
-                known.append(self._match(dim, size, block, f"{spec.name}.{axis}"))
+                known.append(self.match(dim, size, block, f"{spec.name}.{axis}"))
                 sizes.append(text.constant(dim) if isinstance(dim, int) else size)
         value = TensorValue(data, sizes, spec.dtype or "handle", tuple(known), None, slot, tensor)
         if spec.strided:
             value.strides = self._strides(tensor, sizes)
         return value
 
-    def _match(self, dim: dims.Dim | None, size: str, block: str, fallback: str) -> dims.Dim:
+    def match(self, dim: dims.Dim | None, size: str, block: str, fallback: str) -> dims.Dim:
         """Bind or compare one size; returns the dimension it is known by from here on."""
         text = self.text
         if dim is None:
@@ -245,11 +249,13 @@ class ArgumentReader:
             text.require(integral, self.otherwise(block, "TypeError"))
             value = text.load(payload, "i64")
             if spec.symbol is not None:
-                value_dim = self._match(spec.symbol, value, block, spec.name)
+                value_dim = self.match(spec.symbol, value, block, spec.name)
                 assert value_dim == spec.symbol
             return _narrow(text, value, spec.dtype)
         is_float = text.equals(kind, KIND["float"], "i32")
-        text.require(text.binary("ori", integral, is_float, "i1"), self.otherwise(block, "TypeError"))
+        text.require(
+            text.binary("ori", integral, is_float, "i1"), self.otherwise(block, "TypeError")
+        )
         converted = text.value(f"arith.sitofp {text.load(payload, 'i64')} : i64 to f64")
         value = text.select(is_float, text.load(payload, "f64"), converted, "f64")
         return _narrow_float(text, value, spec.dtype)

@@ -1,22 +1,16 @@
-"""Signatures of TensorIR functions, kept as an attribute while their bodies are lowered.
+"""Signatures of TensorIR functions, read from their types and argument attributes.
 
-Lowering changes argument types (bool memrefs become i8) and may lose argument attributes; the
-callers that are written last, packed wrappers and Relax host functions, still have to know TVM's
-dtypes, the names and the symbolic sizes.  `ffi.signature` holds one dictionary an argument:
-`{name, dtype, dims = ["n", 784]}` for a buffer, without `dims` for a scalar.
+`tir.name` names an argument, `tir.shape` its symbolic sizes, `tir.dtype` the TVM dtype when it is
+not the one of the signless element type.
 """
 
 from __future__ import annotations
-
-from collections.abc import Sequence
 
 from relax_mlir.dialects import dims, dtypes
 from relax_mlir.lowering.to_llvm.ffi_arguments import ScalarSpec, TensorSpec
 from relax_mlir.mlir import dynamic, ir
 
-__all__ = ["SIGNATURE", "is_prim_func", "read_signature", "symbol_name", "write_signature"]
-
-SIGNATURE = "ffi.signature"
+__all__ = ["Spec", "is_prim_func", "read_signature", "symbol_name"]
 
 Spec = TensorSpec | ScalarSpec
 
@@ -51,7 +45,8 @@ def _shape(kind: ir.MemRefType, attributes: ir.DictAttr) -> tuple[dims.Dim | Non
     )
 
 
-def _derive(op: ir.Operation) -> list[Spec]:
+def read_signature(op: ir.Operation) -> list[Spec]:
+    """What each argument of a TensorIR function must be."""
     kinds = ir.FunctionType(ir.TypeAttr(op.attributes["function_type"]).value).inputs
     specs: list[Spec] = []
     for index, (kind, attributes) in enumerate(
@@ -68,50 +63,8 @@ def _derive(op: ir.Operation) -> list[Spec]:
     return specs
 
 
-def read_signature(op: ir.Operation) -> list[Spec]:
-    """The arguments of a TensorIR function, as recorded or as its types and attributes say."""
-    if SIGNATURE not in op.attributes:
-        return _derive(op)
-    specs: list[Spec] = []
-    for entry in ir.ArrayAttr(op.attributes[SIGNATURE]):
-        fields = ir.DictAttr(entry)
-        name, dtype = _string(fields, "name") or "", _string(fields, "dtype") or ""
-        if "dims" not in fields:
-            specs.append(ScalarSpec(name, dtype, name if dtypes.is_integer(dtype) else None))
-            continue
-        sizes = [_read_dim(dim) for dim in ir.ArrayAttr(fields["dims"])]
-        specs.append(TensorSpec(name, dtype, tuple(sizes), "strided" in fields))
-    return specs
-
-
-def write_signature(op: ir.Operation) -> None:
-    """Record the signature of a TensorIR function on it."""
-    op.attributes[SIGNATURE] = ir.ArrayAttr.get([_write(spec) for spec in _derive(op)])
-
-
-def _write(spec: Spec) -> ir.DictAttr:
-    entry: dict[str, ir.Attribute] = {
-        "name": ir.StringAttr.get(spec.name),
-        "dtype": ir.StringAttr.get(spec.dtype or ""),
-    }
-    if isinstance(spec, TensorSpec):
-        entry["dims"] = ir.ArrayAttr.get([_write_dim(dim) for dim in spec.dims or ()])
-        if spec.strided:
-            entry["strided"] = ir.UnitAttr.get()
-    return ir.DictAttr.get(entry)
-
-
-def _write_dim(dim: dims.Dim | None) -> ir.Attribute:
-    if isinstance(dim, int):
-        return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), dim)
-    return ir.StringAttr.get(dim or "")
-
-
-def _read_dim(attribute: ir.Attribute) -> dims.Dim | None:
-    if isinstance(attribute, ir.IntegerAttr):
-        return attribute.value
-    return ir.StringAttr(attribute).value or None
-
-
-def argument_names(specs: Sequence[Spec]) -> list[str]:
-    return [spec.name for spec in specs]
+def argument_names(op: ir.Operation, key: str) -> list[str]:
+    """The names of a function's arguments, from the argument attribute `key`."""
+    kinds = ir.FunctionType(ir.TypeAttr(op.attributes["function_type"]).value).inputs
+    attributes = _argument_attributes(op, len(kinds))
+    return [_string(entry, key) or f"arg{i}" for i, entry in enumerate(attributes)]

@@ -7,8 +7,8 @@ internal functions; what a module does not use LLVM drops.  All but the allocato
         raise "<prefix>expected <expected>[ with <symbol> = <value>], got <description of any>"
     relax_ffi_count_error(prefix, expected, given)
         raise TypeError "<prefix>expected <expected>, got <given>"
-    relax_ffi_size_error(prefix, expected, given)
-        raise ValueError "<prefix>expected <expected>, got <given>"
+    relax_ffi_size_error(prefix, expected, note, given)
+        raise ValueError "<prefix>expected <expected><note>, got <given>"
     relax_ffi_is_compact(tensor) -> i1
         row-major without gaps; sizes 1 and empty tensors as numpy sees them
     relax_ffi_new_tensor(ndim, shape, dtype word, bytes, out any) -> i32
@@ -30,7 +30,7 @@ __all__ = ["DECLARATIONS", "SUPPORT_SYMBOLS", "address_table_text", "support_mod
 SUPPORT_SYMBOLS = {
     "relax_ffi_argument_error": "(!llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, i64, !llvm.ptr)",
     "relax_ffi_count_error": "(!llvm.ptr, !llvm.ptr, i32)",
-    "relax_ffi_size_error": "(!llvm.ptr, !llvm.ptr, i64)",
+    "relax_ffi_size_error": "(!llvm.ptr, i64, !llvm.ptr, i64)",
     "relax_ffi_is_compact": "(!llvm.ptr) -> i1",
     "relax_ffi_new_tensor": "(i32, !llvm.ptr, i32, i64, !llvm.ptr) -> i32",
     "relax_ffi_own": "(!llvm.ptr, !llvm.ptr) -> i32",
@@ -65,7 +65,7 @@ _STRINGS = {
     "message": "%sexpected %s, got %s",
     "symbol_message": "%sexpected %s with %s = %lld, got %s",
     "count_message": "%sexpected %s, got %d",
-    "size_message": "%sexpected %s, got %lld",
+    "size_message": "%sexpected %lld%s, got %lld",
     "missing_message": "no function is registered as '%s'; register it with register_global_func",
     "tensor": "%.*s tensor of shape (",
     "first": "%lld",
@@ -379,12 +379,12 @@ func.func private @relax_ffi_count_error(%prefix: !llvm.ptr, %expected: !llvm.pt
 """
 
 _SIZE_ERROR = f"""
-func.func private @relax_ffi_size_error(%prefix: !llvm.ptr, %expected: !llvm.ptr, %given: i64) {{
+func.func private @relax_ffi_size_error(%prefix: !llvm.ptr, %expected: i64, %note: !llvm.ptr, %given: i64) {{
   %i1 = arith.constant 1 : i32
   %size = arith.constant {_MESSAGE} : i64
   %message = llvm.alloca %i1 x !llvm.array<{_MESSAGE} x i8> : (i32) -> !llvm.ptr
   %format = llvm.mlir.addressof @ffi_size_message : !llvm.ptr
-  %n = llvm.call @snprintf(%message, %size, %format, %prefix, %expected, %given) vararg(!llvm.func<i32 (ptr, i64, ptr, ...)>) : (!llvm.ptr, i64, !llvm.ptr, !llvm.ptr, !llvm.ptr, i64) -> i32
+  %n = llvm.call @snprintf(%message, %size, %format, %prefix, %expected, %note, %given) vararg(!llvm.func<i32 (ptr, i64, ptr, ...)>) : (!llvm.ptr, i64, !llvm.ptr, !llvm.ptr, i64, !llvm.ptr, i64) -> i32
   %kind = llvm.mlir.addressof @ffi_value_error : !llvm.ptr
   llvm.call @TVMFFIErrorSetRaisedFromCStr(%kind, %message) : (!llvm.ptr, !llvm.ptr) -> ()
   return
@@ -655,7 +655,11 @@ def _support_text() -> str:
         PassManager.parse(_PIPELINE).run(module.operation)
         for op in module.body.operations:
             name = ir.StringAttr(op.attributes["sym_name"]).value
-            if op.operation.name == "llvm.func" and name not in _HOT and len(op.operation.regions[0].blocks):
+            if (
+                op.operation.name == "llvm.func"
+                and name not in _HOT
+                and len(op.operation.regions[0].blocks)
+            ):
                 op.attributes["passthrough"] = _strings(_COLD_ATTRIBUTES)
         return str(module)
 

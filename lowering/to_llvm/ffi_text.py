@@ -49,6 +49,10 @@ class ModuleText:
         """Add a global or a declaration once."""
         self._globals.setdefault(name, text)
 
+    def redeclare(self, name: str, text: str) -> None:
+        """Replace a declaration, when what it says is known only at the end."""
+        self._globals[name] = text
+
     def add(self, function: str) -> None:
         self._functions.append(function)
 
@@ -160,7 +164,9 @@ class FunctionText:
     def field(self, pointer: str, struct: str, *path: int) -> str:
         """Address of a field of the struct (or array of structs) that `pointer` points to."""
         indices = ", ".join(map(str, path))
-        return self.value(f"llvm.getelementptr {pointer}[{indices}] : (!llvm.ptr) -> !llvm.ptr, {struct}")
+        return self.value(
+            f"llvm.getelementptr {pointer}[{indices}] : (!llvm.ptr) -> !llvm.ptr, {struct}"
+        )
 
     def any_kind(self, args: str, index: int) -> str:
         return self.load(self.field(args, ANY, index, 0), "i32")
@@ -201,9 +207,7 @@ class FunctionText:
         return self.value(text)
 
     # -- memrefs ------------------------------------------------------------------------------
-    def memref(
-        self, data: str, sizes: Sequence[str], strides: Sequence[str], kind: str
-    ) -> str:
+    def memref(self, data: str, sizes: Sequence[str], strides: Sequence[str], kind: str) -> str:
         """The memref of type `kind` over memory at `data`."""
         rank = len(sizes)
         struct = memref_descriptor(rank)

@@ -12,9 +12,26 @@ from functools import cache
 
 from relax_mlir.runtime.ffi import tvm_ffi
 
-__all__ = ["DLDeviceType", "Device", "require_cpu", "device", *(_KINDS := (
-    "cpu", "cuda", "rocm", "opencl", "metal", "vpi", "vulkan", "ext_dev", "hexagon", "webgpu"
-))]
+__all__ = [
+    "DLDeviceType",
+    "Device",
+    "require_cpu",
+    "device",
+    *(
+        _KINDS := (
+            "cpu",
+            "cuda",
+            "rocm",
+            "opencl",
+            "metal",
+            "vpi",
+            "vulkan",
+            "ext_dev",
+            "hexagon",
+            "webgpu",
+        )
+    ),
+]
 
 DLDeviceType = tvm_ffi.DLDeviceType
 

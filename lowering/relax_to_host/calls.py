@@ -1,0 +1,232 @@
+"""Calls: of kernels in destination-passing style, of registered functions, of Relax functions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from relax_mlir.dialects import dims
+from relax_mlir.lowering.relax_to_host.host_function import (
+    HostFunction,
+    operation,
+    output_types,
+)
+from relax_mlir.lowering.relax_to_host.objects import (
+    as_tensor,
+    call_global,
+    from_any,
+    view_into,
+)
+from relax_mlir.lowering.relax_to_host.values import (
+    NoneValue,
+    ShapeValue,
+    TensorValue,
+    TupleValue,
+    Value,
+)
+from relax_mlir.dialects.relax import types
+from relax_mlir.lowering.to_llvm.ffi_abi import ANY
+from relax_mlir.lowering.to_llvm.ffi_arguments import TensorSpec
+from relax_mlir.lowering.to_llvm.ffi_signature import read_signature
+from relax_mlir.lowering.to_llvm.make_packed_api import (
+    FFI_PREFIX,
+    KERNEL_SUFFIX,
+    kernel_argument,
+)
+from relax_mlir.mlir import ir
+
+__all__: list[str] = []
+
+
+@dataclass
+class _KernelCall:
+    """One call of a TensorIR function while its operands are put together."""
+
+    host: HostFunction
+    op: ir.Operation
+    callee: str
+    operands: list[str] = field(default_factory=list)
+    kinds: list[str] = field(default_factory=list)
+    # What the kernel's own symbols stand for here: an expression and its value.
+    symbols: dict[str, tuple[dims.Dim, str]] = field(default_factory=dict)
+
+    def write(self, tensors: Sequence[TensorValue], scalars: Sequence[str]) -> None:
+        """Check the tensors against the kernel's signature and call it."""
+        kernel = self.host.context.kernels.get(self.callee)
+        if kernel is None:
+            raise self.host.error(self.op, f"the module has no TensorIR function @{self.callee}")
+        specs = read_signature(kernel)
+        kinds = ir.FunctionType(ir.TypeAttr(kernel.attributes["function_type"]).value).inputs
+        if len(specs) != len(tensors) + len(scalars):
+            raise self.host.error(
+                self.op,
+                f"@{self.callee} takes {len(specs)} arguments, the call gives "
+                f"{len(tensors)} tensors and {len(scalars)} scalars",
+            )
+        for index, (value, spec, kind) in enumerate(zip(tensors, specs, kinds, strict=False)):
+            self._add_tensor(index, value, spec, kind)
+        for value, kind in zip(scalars, kinds[len(tensors) :], strict=True):
+            self._add_scalar(value, kind)
+        text = self.host.text
+        operands, kinds_text = ", ".join(self.operands), ", ".join(self.kinds)
+        text.line(f"func.call @{self.callee}{KERNEL_SUFFIX}({operands}) : ({kinds_text}) -> ()")
+
+    def _add_tensor(self, index: int, value: TensorValue, spec: object, kind: ir.Type) -> None:
+        where = f"@{self.callee}: argument {index}"
+        if not isinstance(spec, TensorSpec) or spec.dims is None:
+            raise self.host.error(self.op, f"{where} is a scalar, the call gives a tensor")
+        where += f" '{spec.name}'"
+        if spec.dtype != value.dtype:
+            raise self.host.error(self.op, f"{where} is {spec.dtype}, the call gives {value.dtype}")
+        if len(spec.dims) != len(value.sizes):
+            raise self.host.error(
+                self.op, f"{where} has rank {len(spec.dims)}, the call gives {len(value.sizes)}"
+            )
+        for axis, wanted in enumerate(spec.dims):
+            if wanted is not None:
+                self._match(
+                    f"{where}: dimension {axis}", wanted, value.dims[axis], value.sizes[axis]
+                )
+        self.operands.append(kernel_argument(self.host.text, value, kind))
+        self.kinds.append(str(kind))
+
+    def _match(self, where: str, wanted: dims.Dim, given: dims.Dim, size: str) -> None:
+        """Compare one size with what the kernel wants: now if possible, else at run time."""
+        if dims.is_symbol(wanted) and wanted not in self.symbols:
+            self.symbols[str(wanted)] = (given, size)
+            return
+        if any(symbol not in self.symbols for symbol in dims.symbols(wanted)):
+            return
+        meaning = {symbol: expression for symbol, (expression, _) in self.symbols.items()}
+        expected = dims.substitute(wanted, meaning)
+        if dims.equal(expected, given):
+            return
+        if dims.differ(expected, given):
+            raise self.host.error(self.op, f"{where} must be {expected}, the call gives {given}")
+        self._match_at_run_time(where, expected, size)
+
+    def _match_at_run_time(self, where: str, expected: dims.Dim, size: str) -> None:
+        host, text = self.host, self.host.text
+        bad = text.block("size")
+        number = host.values.value(expected)
+        text.require(text.compare("eq", size, number), bad)
+        prefix = text.string(f"{host.name}: call of {where}: ")
+        note = text.string("" if isinstance(expected, int) else f" (= {expected})")
+        text.cold(bad, [
+            f"llvm.call @relax_ffi_size_error({prefix}, {number}, {note}, {size}) "
+            ": (!llvm.ptr, i64, !llvm.ptr, i64) -> ()",
+            host.failed,
+        ])  # fmt: skip
+
+    def _add_scalar(self, value: str, kind: ir.Type) -> None:
+        text = self.host.text
+        if isinstance(kind, ir.IndexType):
+            value = text.value(f"arith.index_cast {value} : i64 to index")
+        elif isinstance(kind, ir.IntegerType) and kind.width < 64:
+            value = text.value(f"arith.trunci {value} : i64 to {kind}")
+        self.operands.append(value)
+        self.kinds.append(str(kind))
+
+
+def _callee(op: ir.Operation) -> str:
+    attribute = op.attributes["callee"]
+    if isinstance(attribute, ir.FlatSymbolRefAttr):
+        return attribute.value
+    return ir.StringAttr(attribute).value
+
+
+def _operands(host: HostFunction, op: ir.Operation) -> tuple[list[TensorValue], list[str]]:
+    """The tensors and the scalars (of `tir_vars`) that a call_tir is given."""
+    view = op.opview
+    tensors = [_tensor(host, value, index) for index, value in enumerate(view.arguments)]
+    scalars: list[str] = []
+    for value in view.tir_vars:
+        shape = host.env[value]
+        if not isinstance(shape, ShapeValue):
+            raise host.error(op, "tir_vars must be a shape whose dimensions are known")
+        scalars += [host.values.value(dim) for dim in shape.dims]
+    return tensors, scalars
+
+
+def _tensor(host: HostFunction, value: ir.Value, index: int) -> TensorValue:
+    info = types.tensor_info(value.type)
+    rank = info.ndim if info is not None else -1
+    where = f"{host.name}: operand {index}: "
+    return as_tensor(host, host.env[value], value.type, where, rank)
+
+
+def _bind_outputs(host: HostFunction, op: ir.Operation, outputs: list[TensorValue]) -> None:
+    result = op.results[0]
+    is_tuple = types.tuple_fields(result.type) is not None
+    host.env[result] = TupleValue(list[Value](outputs)) if is_tuple else outputs[0]
+
+
+@operation("relax.call_tir")
+def call_tir(host: HostFunction, op: ir.Operation) -> None:
+    tensors, scalars = _operands(host, op)
+    result = op.results[0]
+    outputs = [
+        host.new_output(result, index, kind) for index, kind in enumerate(output_types(result.type))
+    ]
+    _KernelCall(host, op, _callee(op)).write([*tensors, *outputs], scalars)
+    _bind_outputs(host, op, outputs)
+
+
+@operation("relax.call_tir_inplace")
+def call_tir_inplace(host: HostFunction, op: ir.Operation) -> None:
+    tensors, scalars = _operands(host, op)
+    result = op.results[0]
+    indices = list(ir.DenseI64ArrayAttr(op.attributes["inplace_indices"]))
+    outputs: list[TensorValue] = []
+    fresh: list[TensorValue] = []
+    for index, (kind, reused) in enumerate(zip(output_types(result.type), indices, strict=True)):
+        if reused >= 0:
+            outputs.append(tensors[reused])
+        else:
+            fresh.append(host.new_output(result, index, kind))
+            outputs.append(fresh[-1])
+    _KernelCall(host, op, _callee(op)).write([*tensors, *fresh], scalars)
+    _bind_outputs(host, op, outputs)
+
+
+@operation("relax.call_dps_packed")
+def call_dps_packed(host: HostFunction, op: ir.Operation) -> None:
+    result = op.results[0]
+    outputs = [
+        host.new_output(result, index, kind) for index, kind in enumerate(output_types(result.type))
+    ]
+    arguments = [host.env[value] for value in op.operands]
+    call_global(host, _callee(op), [*arguments, *outputs])
+    _bind_outputs(host, op, outputs)
+
+
+@operation("relax.call_packed", "relax.call_pure_packed")
+def call_packed(host: HostFunction, op: ir.Operation) -> None:
+    name, result = _callee(op), op.results[0]
+    slot = call_global(host, name, [host.env[value] for value in op.operands], result)
+    host.env[result] = _read_result(host, slot, result, f"{host.name}: result of '{name}': ")
+
+
+def _read_result(host: HostFunction, slot: str, result: ir.Value, where: str) -> Value:
+    if types.tuple_fields(result.type) == []:
+        return NoneValue()
+    return from_any(host, slot, result.type, where, "result")
+
+
+@operation("relax.call")
+def call_function(host: HostFunction, op: ir.Operation) -> None:
+    name, result, text = _callee(op), op.results[0], host.text
+    if name not in host.context.functions:
+        raise host.error(op, f"the module has no Relax function @{name}")
+    arguments = [host.env[value] for value in op.operands]
+    args = text.stack(ANY, max(1, len(arguments)))
+    for index, value in enumerate(arguments):
+        view_into(host, value, text.field(args, ANY, index))
+    slot = host.owned_slot(result)
+    count = text.constant(len(arguments), "i32")
+    status = text.value(
+        f"func.call @{FFI_PREFIX}{name}({text.null()}, {args}, {count}, {slot}) "
+        ": (!llvm.ptr, !llvm.ptr, i32, !llvm.ptr) -> i32"
+    )
+    host.check(status)
+    host.env[result] = _read_result(host, slot, result, f"{host.name}: result of @{name}: ")

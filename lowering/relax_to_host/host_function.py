@@ -1,0 +1,303 @@
+"""One Relax function as one host function of the TVM FFI.
+
+`HostFunction` holds what is known while the function is written: its text, its values, the stack
+slots it owns and the workspace.  The operations are in `calls.py`, `structure.py` and
+`objects.py`, filed in `OPERATIONS`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from relax_mlir.dialects import dims, dtypes
+from relax_mlir.dialects.relax import types
+from relax_mlir.errors import CompileError
+from relax_mlir.lowering.relax_to_host.liveness import Liveness
+from relax_mlir.lowering.relax_to_host.values import Value
+from relax_mlir.lowering.relax_to_host.workspace import (
+    ALIGNMENT,
+    Temporary,
+    WorkspacePlan,
+    plan_workspace,
+)
+from relax_mlir.lowering.to_llvm.ffi_abi import ANY, OBJECT_HEADER, dtype_word
+from relax_mlir.lowering.to_llvm.ffi_arguments import ArgumentReader, TensorValue
+from relax_mlir.lowering.to_llvm.ffi_dims import DimensionValues
+from relax_mlir.lowering.to_llvm.ffi_signature import symbol_name
+from relax_mlir.lowering.to_llvm.ffi_text import FunctionText, ModuleText
+from relax_mlir.lowering.to_llvm.make_packed_api import FFI_HEADER, FFI_PREFIX
+from relax_mlir.mlir import ir
+
+__all__ = ["OPERATIONS", "HostContext", "HostFunction", "operation"]
+
+CONSTANTS = "__relax_constants"
+# A workspace up to this size is on the stack.
+_STACK_WORKSPACE = 16 * 1024
+_FAIL = "cf.br ^exit({status} : i32)"
+
+Handler = Callable[["HostFunction", ir.Operation], None]
+OPERATIONS: dict[str, Handler] = {}
+"""How each operation of a Relax function is written, by its name."""
+
+
+def operation(*names: str) -> Callable[[Handler], Handler]:
+    """Decorator: file a handler under the operations it writes."""
+
+    def register(handler: Handler) -> Handler:
+        OPERATIONS.update(dict.fromkeys(names, handler))
+        return handler
+
+    return register
+
+
+@dataclass
+class HostContext:
+    """What the functions of one module share."""
+
+    text: ModuleText
+    kernels: dict[str, ir.Operation]
+    functions: dict[str, ir.Operation]
+    constants: dict[str, np.ndarray]
+    table: list[str] = field(default_factory=list)
+
+    def constant_index(self, key: str) -> int:
+        """The place of a constant in the module's table."""
+        if key not in self.table:
+            self.table.append(key)
+        return self.table.index(key)
+
+
+class HostFunction:
+    """Writes one function; `write()` does it all."""
+
+    def __init__(self, context: HostContext, op: ir.Operation) -> None:
+        self.context = context
+        self.op = op
+        self.name = symbol_name(op)
+        self.text = FunctionText(context.text, f"func.func @{FFI_PREFIX}{self.name}{FFI_HEADER}")
+        self.values = DimensionValues(self.text)
+        self.failed = _FAIL.format(status=self.text.constant(-1, "i32"))
+        self.reader = ArgumentReader(self.text, self.name, self.values, self.failed)
+        self.liveness = Liveness(op)
+        self.env: dict[ir.Value, Value] = {}
+        self._owned: list[str] = []
+        self._release: dict[int, list[str]] = {}
+        self._plan = WorkspacePlan()
+        self._workspace: str | None = None
+        self._workspace_slot: str | None = None
+        self._tokens: list[str] = []
+
+    # -- the whole function -------------------------------------------------------------------
+    def write(self) -> None:
+        from relax_mlir.lowering.relax_to_host.parameters import read_parameters
+
+        read_parameters(self)
+        self._allocate_workspace()
+        self.write_block(self.op.regions[0].blocks[0].operations)
+        self._write_exit()
+        self.text.finish()
+
+    def write_block(self, operations: Iterable[ir.OpView]) -> None:
+        """Write operations in order, giving up owned values after their last use."""
+        for view in operations:
+            op = view.operation
+            handler = OPERATIONS.get(op.name)
+            if handler is None:
+                raise CompileError(
+                    f"{self.name}: {op.name} has no host code; lower it first",
+                    hint="relax-legalize-ops turns operators into calls of TensorIR functions",
+                )
+            handler(self, op)
+            if op.name == "func.return":
+                return  # what is still owned is released at the exit
+            for slot in self._release.get(self.liveness.position(op), ()):
+                self.text.call("relax_ffi_release", [slot], ["!llvm.ptr"], "()")
+
+    def _write_exit(self) -> None:
+        text = self.text
+        lines = [
+            f"llvm.call @relax_ffi_release({slot}) : (!llvm.ptr) -> ()" for slot in self._owned
+        ]
+        if self._workspace_slot is not None:
+            lines.append(f"%block = llvm.load {self._workspace_slot} : !llvm.ptr -> !llvm.ptr")
+            lines.append("llvm.call @free(%block) : (!llvm.ptr) -> ()")
+        lines.append("return %status : i32")
+        text.cold("^exit", lines, "(%status: i32)")
+
+    def error(self, op: ir.Operation, message: str) -> CompileError:
+        """An error about an operation of this function."""
+        return CompileError(f"{self.name}: {op.name}: {message}")
+
+    # -- slots --------------------------------------------------------------------------------
+    def owned_slot(self, value: ir.Value | None = None) -> str:
+        """An Any that this function owns: released after the last use of `value`, at the latest on
+        the way out."""
+        text = self.text
+        slot = text.stack(ANY)
+        text.prologue_line(f"llvm.store {text.constant(0, 'i32')}, {slot} : i32, !llvm.ptr")
+        self._owned.append(slot)
+        if value is not None:
+            self._release.setdefault(self.liveness.last_use(value), []).append(slot)
+        return slot
+
+    def owns(self, slot: str) -> bool:
+        return slot in self._owned
+
+    def check(self, status: str) -> None:
+        """Leave with an error unless `status` is zero."""
+        text = self.text
+        exit_block = f"^exit({text.constant(-1, 'i32')} : i32)"
+        text.require(text.equals(status, 0, "i32"), exit_block)
+
+    # -- memory -------------------------------------------------------------------------------
+    def byte_size(self, sizes: Iterable[dims.Dim], dtype: str) -> dims.Dim:
+        """Bytes of a tensor, as a size expression."""
+        bits = dtypes.bits(dtype)
+        count = dims.product(sizes)
+        if bits % 8 == 0:
+            return dims.multiply(count, bits // 8)
+        return dims.floordiv(dims.add(dims.multiply(count, bits), 7), 8)
+
+    def _temporaries(self) -> Iterable[Temporary]:
+        """The outputs of kernel calls that stay inside the function."""
+        found: list[Temporary] = []
+
+        def visit(op: ir.Operation) -> ir.WalkResult:
+            if op.name == "relax.call_tir":
+                result = op.results[0]
+                for index, kind in enumerate(output_types(result.type)):
+                    info = types.tensor_info(kind)
+                    assert info is not None and info.dims is not None and info.dtype is not None
+                    size = self.byte_size(info.dims, info.dtype)
+                    # A size that is not known on entry cannot be part of the workspace.
+                    if self.liveness.escapes(result) or not self.values.knows(size):
+                        continue
+                    first = self.liveness.position(op)
+                    last = self.liveness.last_use(result)
+                    found.append(Temporary((result, index), size, first, last))
+            return ir.WalkResult.ADVANCE
+
+        self.op.walk(visit)
+        return found
+
+    def _allocate_workspace(self) -> None:
+        self._plan = plan_workspace(self._temporaries())
+        plan, text = self._plan, self.text
+        if plan.empty:
+            return
+        if not plan.tokens and plan.static_size <= _STACK_WORKSPACE:
+            self._workspace = text.stack("i8", plan.static_size, ALIGNMENT)
+            return
+        # The static part comes first, then the tokens one after another.
+        total = text.constant(plan.static_size)
+        starts: list[str] = []
+        mask = text.constant(-ALIGNMENT)
+        for size in plan.tokens:
+            starts.append(total)
+            padded = text.binary("addi", self.values.value(size), text.constant(ALIGNMENT - 1))
+            total = text.binary("addi", total, text.binary("andi", padded, mask))
+        self._workspace = self._allocate_block(total)
+        self._tokens = [text.offset(self._workspace, start) for start in starts]
+
+    def _allocate_block(self, size: str) -> str:
+        text = self.text
+        slot = text.stack("!llvm.ptr")
+        text.prologue_line(f"llvm.store {text.null()}, {slot} : !llvm.ptr, !llvm.ptr")
+        self._workspace_slot = slot
+        status = text.call(
+            "posix_memalign",
+            [slot, text.constant(ALIGNMENT), size],
+            ["!llvm.ptr", "i64", "i64"],
+            "i32",
+        )
+        exhausted = text.block("exhausted")
+        text.require(text.equals(status, 0, "i32"), exhausted)
+        kind, message = (
+            text.string("MemoryError"),
+            text.string(f"{self.name}: cannot allocate memory"),
+        )
+        text.cold(exhausted, [
+            # What posix_memalign leaves in the slot when it fails is not specified.
+            f"llvm.store {text.null()}, {slot} : !llvm.ptr, !llvm.ptr",
+            f"llvm.call @TVMFFIErrorSetRaisedFromCStr({kind}, {message}) "
+            ": (!llvm.ptr, !llvm.ptr) -> ()",
+            self.failed,
+        ])  # fmt: skip
+        return text.load(slot, "!llvm.ptr")
+
+    def new_output(self, result: ir.Value, index: int, kind: ir.Type) -> TensorValue:
+        """Memory for output `index` of an operation: in the workspace or as a tensor object."""
+        info = types.tensor_info(kind)
+        assert info is not None and info.dims is not None and info.dtype is not None
+        place = self._plan.places.get((result, index))
+        if place is None:
+            return self.new_tensor(info.dims, info.dtype, self.owned_slot(result))
+        base = self._workspace if place.token is None else self._tokens[place.token]
+        data = self.text.offset(base or "", place.offset)
+        return TensorValue(data, self.sizes(info.dims), info.dtype, info.dims)
+
+    def sizes(self, shape: Iterable[dims.Dim]) -> list[str]:
+        return [self.values.value(dim) for dim in shape]
+
+    def new_tensor(self, shape: tuple[dims.Dim, ...], dtype: str, slot: str) -> TensorValue:
+        """A new tensor object in `slot`."""
+        text = self.text
+        sizes = self.sizes(shape)
+        status = text.call(
+            "relax_ffi_new_tensor",
+            [
+                text.constant(len(shape), "i32"),
+                self._shape_array(shape, sizes),
+                text.constant(dtype_word(dtype), "i32"),
+                self.values.value(self.byte_size(shape, dtype)),
+                slot,
+            ],
+            ["i32", "!llvm.ptr", "i32", "i64", "!llvm.ptr"],
+            "i32",
+        )
+        self.check(status)
+        tensor = text.load(text.field(slot, ANY, 0, 2), "!llvm.ptr")
+        data = text.load(text.offset(tensor, OBJECT_HEADER), "!llvm.ptr")
+        return TensorValue(data, sizes, dtype, shape, any_slot=slot)
+
+    def _shape_array(self, shape: tuple[dims.Dim, ...], sizes: list[str]) -> str:
+        text = self.text
+        if all(isinstance(dim, int) for dim in shape):
+            return text.address(self._static_shape(tuple(int(dim) for dim in shape)))
+        array = text.stack("i64", len(shape))
+        for axis, size in enumerate(sizes):
+            text.store(size, text.offset(array, 8 * axis), "i64")
+        return array
+
+    def _static_shape(self, shape: tuple[int, ...]) -> str:
+        """Symbol of a constant array of sizes."""
+        symbol = "__ffi_shape_" + "x".join(map(str, shape))
+        count = max(1, len(shape))
+        body = f"dense<{list(shape or (0,))}> : tensor<{count}xi64>"
+        self.context.text.declare(
+            symbol,
+            f"llvm.mlir.global internal constant @{symbol}({body}) {{addr_space = 0 : i32}} : "
+            f"!llvm.array<{count} x i64>",
+        )
+        return symbol
+
+    def branch(self) -> DimensionValues:
+        """Enter code that runs only sometimes; returns what `rejoin` takes back."""
+        outer = self.values
+        self._use(outer.branch())
+        return outer
+
+    def rejoin(self, outer: DimensionValues) -> None:
+        self._use(outer)
+
+    def _use(self, values: DimensionValues) -> None:
+        self.values = self.reader.values = values
+
+
+def output_types(kind: ir.Type) -> list[ir.Type]:
+    """The outputs that the result type of a call_tir stands for."""
+    fields = types.tuple_fields(kind)
+    return [kind] if fields is None else fields

@@ -1,0 +1,72 @@
+"""Where values of a Relax function go: which escape to other code, and when each is used last.
+
+A tensor escapes when code outside this function may keep it: it is returned, or given to a packed
+function or another Relax function.  What escapes needs a tensor object of its own; everything else
+lives in the function's workspace, where memory is reused.
+"""
+
+from __future__ import annotations
+
+from relax_mlir.mlir import ir
+
+__all__ = ["Liveness"]
+
+# Operations whose result is (part of) an operand under another name.
+_ALIASES = ("relax.bind", "relax.tuple", "relax.tuple_get_item")
+# Operations that read tensors and keep none of them.
+_READERS = ("relax.call_tir", "relax.shape_of")
+
+
+class Liveness:
+    """Positions and uses of the operations of one function, nested ones included."""
+
+    def __init__(self, function: ir.Operation) -> None:
+        self._positions: dict[ir.Operation, int] = {}
+        self._escapes: dict[ir.Value, bool] = {}
+        self._last: dict[ir.Value, int] = {}
+        self._number(function)
+
+    def _number(self, op: ir.Operation) -> None:
+        for region in op.regions:
+            for block in region.blocks:
+                for child in block.operations:
+                    self._positions[child.operation] = len(self._positions)
+                    self._number(child.operation)
+
+    def position(self, op: ir.Operation) -> int:
+        """The place of an operation in program order."""
+        return self._positions[op]
+
+    def escapes(self, value: ir.Value) -> bool:
+        """True when the value, or one that shares its memory, may outlive this call."""
+        if value not in self._escapes:
+            self._escapes[value] = any(
+                self._use_escapes(use.owner.operation, use.operand_number) for use in value.uses
+            )
+        return self._escapes[value]
+
+    def _use_escapes(self, user: ir.Operation, operand: int) -> bool:
+        if user.name in _READERS:
+            return False
+        if user.name in _ALIASES:
+            return self.escapes(user.results[0])
+        if user.name == "relax.output":
+            return self.escapes(user.parent.results[operand])
+        return True
+
+    def last_use(self, value: ir.Value) -> int:
+        """The position of the last operation that may touch the memory of `value`."""
+        if value not in self._last:
+            owner = value.owner
+            start = self._positions.get(owner.operation, 0) if hasattr(owner, "operation") else 0
+            uses = [self._use_end(use.owner.operation, use.operand_number) for use in value.uses]
+            self._last[value] = max([start, *uses])
+        return self._last[value]
+
+    def _use_end(self, user: ir.Operation, operand: int) -> int:
+        position = self._positions[user]
+        if user.name in _ALIASES or user.name == "relax.call_tir_inplace":
+            return max(position, self.last_use(user.results[0]))
+        if user.name == "relax.output":
+            return max(position, self.last_use(user.parent.results[operand]))
+        return position
