@@ -90,7 +90,7 @@ def _convolution(ndim: int, transposed: bool) -> Infer:
             result[axis] = (
                 transposed_size(*common, extra[i]) if transposed else convolved_size(*common)
             )
-            if isinstance(result[axis], int) and int(result[axis]) < 0:
+            if isinstance(result[axis], int) and int(result[axis]) < 1:
                 raise InferError(
                     f"the kernel is larger than the padded data: {types.describe(kinds[0])} and "
                     f"{types.describe(kinds[1])}"

@@ -50,16 +50,20 @@ def slice_bounds(size: Dim, begin: Dim, end: Dim, stride: int, inbound: bool) ->
     if isinstance(size, int) and isinstance(begin, int) and isinstance(end, int):
         chosen = range(size)[slice(begin, _open_end(end, stride, size), stride)]
         return chosen.start, len(chosen)
-    if stride < 0:
-        begin = _wrapped(size, begin, -1, dim_algebra.subtract(size, 1), inbound)
-        end = _wrapped(size, end, -1, dim_algebra.subtract(size, 1), inbound)
-        length = dim_algebra.ceildiv(dim_algebra.subtract(begin, end), -stride)
+    if stride > 0:
+        start, stop = _from_end(size, begin), _from_end(size, end)
+        stop = stop if inbound else _at_most(stop, size)
+        start = start if inbound else _at_least(start, 0)
+        length = dim_algebra.ceildiv(dim_algebra.subtract(stop, start), stride)
     else:
-        begin = _wrapped(size, begin, 0, size, inbound)
-        end = _wrapped(size, end, 0, size, inbound)
-        length = dim_algebra.ceildiv(dim_algebra.subtract(end, begin), stride)
-    known_ordered = inbound or begin == 0 or (isinstance(length, int) and length >= 0)
-    return begin, length if known_ordered else dim_algebra.maximum(length, 0)
+        last = dim_algebra.subtract(size, 1)
+        start, stop = _from_end(size, begin), _from_end(size, end)
+        start = start if inbound else _at_most(start, last)
+        stop = stop if inbound else _at_least(stop, -1)
+        length = dim_algebra.ceildiv(dim_algebra.subtract(start, stop), -stride)
+    # Where the other bound reaches over, the length is negative here and the slice is empty.
+    ordered = inbound or (stride == 1 and start == 0) or length == size
+    return start, length if ordered else _at_least(length, 0)
 
 
 def _open_end(end: int, stride: int, size: int) -> int | None:
@@ -67,19 +71,23 @@ def _open_end(end: int, stride: int, size: int) -> int | None:
     return None if stride < 0 and end < -size else end
 
 
-def _wrapped(size: Dim, index: Dim, low: Dim, high: Dim, inbound: bool) -> Dim:
-    """Count a negative index from the end and keep it within [low, high]."""
-    if isinstance(index, int) and index < 0:
-        index = dim_algebra.add(size, index)
-        return index if inbound else dim_algebra.maximum(index, low)
-    if inbound or index == size or index == 0:
-        return index
-    if isinstance(index, int) and index >= 2**31 - 1:
+def _from_end(size: Dim, index: Dim) -> Dim:
+    """Count a negative index from the end."""
+    return dim_algebra.add(size, index) if isinstance(index, int) and index < 0 else index
+
+
+def _at_least(value: Dim, low: int) -> Dim:
+    return max(value, low) if isinstance(value, int) else dim_algebra.maximum(value, low)
+
+
+def _at_most(value: Dim, high: Dim) -> Dim:
+    """min(value, high), decided where the difference is a constant or the value is huge."""
+    if isinstance(value, int) and value >= 2**31 - 1:
         return high
-    difference = dim_algebra.subtract(size, index)
-    if isinstance(difference, int):  # index is size - constant: only the lower bound can bind
-        return dim_algebra.maximum(index, low) if difference > 0 else high
-    return dim_algebra.minimum(index, high)
+    difference = dim_algebra.subtract(high, value)
+    if isinstance(difference, int):
+        return value if difference >= 0 else high
+    return dim_algebra.minimum(value, high)
 
 
 def slice_parameters(

@@ -57,7 +57,7 @@ def _pool(ndim: int) -> Infer:
             size = pooled_size(
                 sizes[axis], windows[i], strides[i], pads[i], dilation[i], attributes["ceil_mode"]
             )
-            if isinstance(size, int) and size < 0:
+            if isinstance(size, int) and size < 1:
                 raise InferError(
                     f"the window is larger than the padded data: {types.describe(kinds[0])}"
                 )
