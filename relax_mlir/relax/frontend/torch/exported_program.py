@@ -1,0 +1,185 @@
+"""`from_exported_program`: a program of `torch.export` becomes an IRModule."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from relax_mlir.relax.frontend.common import attach_params
+from relax_mlir.relax.frontend.torch import ops_elementwise, ops_tensor
+from relax_mlir.relax.frontend.torch.importer import (
+    Converter,
+    Importer,
+    dtype_name,
+    refuse_missing,
+    to_numpy,
+)
+
+if TYPE_CHECKING:
+    import torch
+
+    from relax_mlir.ir import IRModule
+
+_TABLE = {**ops_elementwise.CONVERTERS, **ops_tensor.CONVERTERS}
+_SYMBOLIC = {
+    operator.add: lambda imp, a, b: a + b,
+    operator.sub: lambda imp, a, b: a - b,
+    operator.mul: lambda imp, a, b: a * b,
+    operator.floordiv: lambda imp, a, b: a // b,
+    operator.mod: lambda imp, a, b: a % b,
+    operator.neg: lambda imp, a: -a,
+    operator.getitem: ops_tensor.getitem,
+}
+"""Arithmetic on symbolic sizes, and taking a value from several results."""
+
+# Calls that check sizes while tracing and compute nothing.
+_CHECKS = ("_assert", "sym_constrain_range", "_check_is_size")
+
+
+def from_exported_program(
+    exported_program: torch.export.ExportedProgram,
+    *,
+    keep_params_as_input: bool = False,
+    unwrap_unit_return_tuple: bool = False,
+    no_bind_return_tuple: bool = False,
+    custom_convert_map: Mapping[str, Converter] | None = None,
+    run_ep_decomposition: bool = False,
+) -> IRModule:
+    """Import an exported program as a module with one function `main`.
+
+    With `keep_params_as_input` the weights are parameters after the inputs (their values stay with
+    the module, see `detach_params`), else they are constants.  A program that returns one tensor
+    returns a tuple of one unless `unwrap_unit_return_tuple`; `no_bind_return_tuple` leaves the
+    tuple out of the dataflow block.  `custom_convert_map` maps an operator ("aten.relu.default" or
+    just "relu") to a function `(importer, *args, **kwargs) -> expression`.
+
+    Raises UnsupportedOperatorError naming every operator without a converter.
+    """
+    if run_ep_decomposition:
+        exported_program = exported_program.run_decompositions()
+    return _ExportedProgramImporter(exported_program, custom_convert_map).run(
+        keep_params_as_input, unwrap_unit_return_tuple, no_bind_return_tuple
+    )
+
+
+class _ExportedProgramImporter(Importer):
+    def __init__(self, program: Any, custom: Mapping[str, Converter] | None):
+        super().__init__({**_TABLE, **_SYMBOLIC}, custom)
+        self.program = program
+        self.symbols: dict[str, Any] = {}
+
+    def key_of(self, target: Any) -> Any:
+        """The table's key for a node's target."""
+        full = str(target)
+        if full in self.converters or target in self.converters:
+            return full if full in self.converters else target
+        name = full.removeprefix("aten.").split(".")[0]
+        if name not in self.converters and name.endswith("_"):
+            name = name.rstrip("_")
+        return name if hasattr(target, "overloadpacket") or full.startswith("aten") else target
+
+    def run(self, keep_params: bool, unwrap: bool, no_bind: bool) -> IRModule:
+        nodes = list(self.program.graph.nodes)
+        calls = [n for n in nodes if n.op == "call_function" and not _is_check(n)]
+        refuse_missing(self.missing(self.key_of(n.target) for n in calls))
+        inputs, weights = self._parameters(keep_params)
+        attrs = {"num_input": len(inputs)} if keep_params else None
+        builder = self.block_builder
+        with builder.function("main", [*inputs, *weights], attrs=attrs):
+            with builder.dataflow():
+                for node in calls:
+                    self.env[node] = self.call(self.key_of(node.target), node)
+                output = self._output(nodes[-1], unwrap)
+                if not (no_bind and isinstance(output, self.relax.Tuple)):
+                    output = builder.emit_output(output)
+                else:
+                    output = self.relax.Tuple([builder.emit_output(f) for f in output.fields])
+            builder.emit_func_output(output)
+        module = builder.get()
+        if keep_params:
+            attach_params(module, "main", self.values)
+        return module
+
+    def _parameters(self, keep_params: bool) -> tuple[list[Any], list[Any]]:
+        """Variables for inputs and weights; weights become constants unless they are kept."""
+        from torch.export.graph_signature import InputKind
+
+        nodes = {n.name: n for n in self.program.graph.nodes if n.op == "placeholder"}
+        inputs: list[Any] = []
+        weights: list[Any] = []
+        self.values = []
+        for spec in self.program.graph_signature.input_specs:
+            node = nodes[spec.arg.name]
+            if spec.kind is InputKind.USER_INPUT:
+                self.env[node] = self._variable(node)
+                if self.is_tensor(self.env[node]):
+                    inputs.append(self.env[node])
+                continue
+            value = self._weight(spec)
+            if keep_params:
+                self.env[node] = self._variable(node)
+                weights.append(self.env[node])
+                self.values.append(to_numpy(value))
+            else:
+                self.env[node] = self.constant(value)
+        return inputs, weights
+
+    def _weight(self, spec: Any) -> Any:
+        program = self.program
+        if spec.target in program.state_dict:
+            return program.state_dict[spec.target]
+        return program.constants[spec.target]
+
+    def _variable(self, node: Any) -> Any:
+        value = node.meta["val"]
+        if not hasattr(value, "shape"):
+            return value
+        shape = [self._dimension(size) for size in value.shape]
+        info = self.relax.TensorStructInfo(shape, dtype_name(value.dtype))
+        return self.relax.Var(node.name, info)
+
+    def _dimension(self, size: Any) -> Any:
+        """A symbolic size becomes a TensorIR variable of the same name."""
+        from relax_mlir import tir
+
+        if isinstance(size, int):
+            return size
+        name = str(size)
+        if not name.isidentifier():
+            return eval_dimension(name, self.symbols)
+        if name not in self.symbols:
+            self.symbols[name] = tir.SizeVar(name, "int64")
+        return self.symbols[name]
+
+    def _output(self, node: Any, unwrap: bool) -> Any:
+        values = [self.retrieve(v) for v in node.args[0]]
+        if unwrap and len(values) == 1:
+            return values[0]
+        return self.relax.Tuple(values)
+
+
+def eval_dimension(text: str, symbols: Mapping[str, Any]) -> Any:
+    """A size expression of PyTorch's, such as `2*s0 + 1`, over the variables of `symbols`."""
+    import ast
+
+    operations = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul}
+
+    def visit(node: ast.expr) -> Any:
+        match node:
+            case ast.Constant():
+                return node.value
+            case ast.Name():
+                return symbols[node.id]
+            case ast.BinOp() if type(node.op) in operations:
+                return operations[type(node.op)](visit(node.left), visit(node.right))
+            case ast.BinOp(op=ast.FloorDiv()):
+                return visit(node.left) // visit(node.right)
+        raise ValueError(f"size expression '{text}' is not understood")
+
+    return visit(ast.parse(text, mode="eval").body)
+
+
+def _is_check(node: Any) -> bool:
+    name = str(node.target).removeprefix("aten.")
+    return name.startswith(_CHECKS)

@@ -1,0 +1,165 @@
+"""What both PyTorch importers share: walking a graph and turning its nodes into Relax bindings.
+
+A converter is a function `(importer, *args, **kwargs) -> Expr`.  It receives a node's arguments
+with every node replaced by its Relax expression, and returns an expression that the importer binds.
+The tables of converters are in `ops_*.py`, one family a file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from relax_mlir.errors import Error
+
+if TYPE_CHECKING:
+    import torch
+
+Converter: TypeAlias = "Callable[..., Any]"
+
+
+class UnsupportedOperatorError(Error, NotImplementedError):
+    """An operator of the PyTorch graph that no converter is known for."""
+
+
+class Importer:
+    """Builds one Relax function from a `torch.fx` graph."""
+
+    def __init__(self, converters: Mapping[Any, Converter], custom: Mapping[Any, Converter] | None):
+        from relax_mlir import relax
+
+        self.relax = relax
+        self.op = relax.op
+        self.block_builder = relax.BlockBuilder()
+        self.converters = {**converters, **(custom or {})}
+        self.env: dict[Any, Any] = {}
+        self.constants: dict[int, Any] = {}
+
+    # -- values -----------------------------------------------------------------------------
+
+    def emit(self, expr: Any, name_hint: str = "") -> Any:
+        """Bind an expression in the current dataflow block."""
+        return self.block_builder.emit(expr)
+
+    def constant(self, tensor: torch.Tensor | np.ndarray) -> Any:
+        """A Relax constant for a tensor; the same tensor gives the same constant."""
+        found = self.constants.get(id(tensor))
+        if found is None:
+            found = self.constants[id(tensor)] = self.relax.const(to_numpy(tensor))
+        return found
+
+    def scalar_like(self, value: float | int | bool, like: Any) -> Any:
+        """A scalar constant of another expression's dtype."""
+        return self.relax.const(value, like.struct_info.dtype)
+
+    def pair(self, lhs: Any, rhs: Any) -> tuple[Any, Any]:
+        """Both operands as tensors of one dtype: numbers follow the tensor, dtypes promote as
+        PyTorch promotes them."""
+        if not self.is_tensor(lhs):
+            lhs = self._number(lhs, rhs)
+        if not self.is_tensor(rhs):
+            rhs = self._number(rhs, lhs)
+        left, right = lhs.struct_info.dtype, rhs.struct_info.dtype
+        if left != right and left and right:
+            wanted = promote(left, right)
+            lhs = lhs if left == wanted else self.emit(self.op.astype(lhs, wanted))
+            rhs = rhs if right == wanted else self.emit(self.op.astype(rhs, wanted))
+        return lhs, rhs
+
+    def _number(self, value: Any, like: Any) -> Any:
+        dtype = like.struct_info.dtype
+        if isinstance(value, float) and not dtype.startswith(("float", "bfloat")):
+            dtype = "float32"
+        return self.relax.const(value, dtype)
+
+    def is_tensor(self, value: Any) -> bool:
+        return isinstance(value, self.relax.Expr)
+
+    def shape_of(self, expr: Any) -> list[Any]:
+        """The dimensions of an expression's shape: ints and TensorIR expressions."""
+        return list(expr.struct_info.shape)
+
+    def ndim(self, expr: Any) -> int:
+        return expr.struct_info.ndim
+
+    # -- nodes ------------------------------------------------------------------------------
+
+    def retrieve(self, value: Any) -> Any:
+        """An argument with the nodes in it replaced by their expressions."""
+        if isinstance(value, (list, tuple)):
+            items = [self.retrieve(v) for v in value]
+            return tuple(items) if isinstance(value, tuple) else items
+        if isinstance(value, dict):
+            return {key: self.retrieve(v) for key, v in value.items()}
+        if isinstance(value, slice):
+            return slice(*(self.retrieve(v) for v in (value.start, value.stop, value.step)))
+        return self.env.get(value, value) if _is_node(value) else value
+
+    def call(self, key: Any, node: Any) -> Any:
+        """Convert one node with the converter filed under `key`."""
+        converter = self.converters.get(key)
+        if converter is None:
+            raise UnsupportedOperatorError(
+                f"PyTorch operator '{key}' (node '{node.name}') has no converter",
+                hint="give one in custom_convert_map, or decompose the program first",
+            )
+        args = [self.retrieve(a) for a in node.args]
+        kwargs = {k: self.retrieve(v) for k, v in node.kwargs.items()}
+        result = converter(self, *args, **kwargs)
+        return self.bind(result)
+
+    def bind(self, result: Any) -> Any:
+        """Bind a converter's result: an expression, a list of them, or a plain value."""
+        if isinstance(result, (list, tuple)):
+            return [self.bind(r) for r in result]
+        if self.is_tensor(result) and not isinstance(result, (self.relax.Var, self.relax.Constant)):
+            return self.emit(result)
+        return result
+
+    def missing(self, keys: Iterable[Any]) -> list[str]:
+        """The operators among `keys` without a converter, to be named all at once."""
+        return sorted({str(key) for key in keys if key not in self.converters})
+
+
+def refuse_missing(missing: list[str]) -> None:
+    """One error for every operator that cannot be imported."""
+    if missing:
+        raise UnsupportedOperatorError(
+            f"{len(missing)} PyTorch operators have no converter: {', '.join(missing)}",
+            hint="give converters in custom_convert_map, or decompose the program first",
+        )
+
+
+def _is_node(value: Any) -> bool:
+    from torch import fx
+
+    return isinstance(value, fx.Node)
+
+
+def to_numpy(tensor: Any) -> np.ndarray:
+    """A tensor's values; bfloat16 and float8, which numpy lacks, keep their bits."""
+    if isinstance(tensor, np.ndarray):
+        return tensor
+    import ml_dtypes
+    import torch
+
+    data = tensor.detach().cpu().contiguous()
+    name = str(data.dtype).removeprefix("torch.")
+    if not hasattr(ml_dtypes, name):
+        return data.numpy()
+    bits = torch.int16 if data.element_size() == 2 else torch.uint8
+    return data.view(bits).numpy().view(getattr(ml_dtypes, name))
+
+
+def dtype_name(dtype: Any) -> str:
+    """TVM's name of a torch dtype."""
+    return str(dtype).removeprefix("torch.")
+
+
+def promote(left: str, right: str) -> str:
+    """The dtype PyTorch computes in when tensors of two dtypes meet."""
+    import torch
+
+    return dtype_name(torch.promote_types(getattr(torch, left), getattr(torch, right)))

@@ -1,0 +1,132 @@
+// RUN: relax-opt %s --tir-to-linalg | FileCheck %s
+
+// A reduction with an initialisation becomes a fill and a generic.
+// CHECK-DAG: #[[A:.*]] = affine_map<(d0, d1, d2) -> (d0, d2)>
+// CHECK-DAG: #[[B:.*]] = affine_map<(d0, d1, d2) -> (d2, d1)>
+// CHECK-DAG: #[[C:.*]] = affine_map<(d0, d1, d2) -> (d0, d1)>
+// CHECK-DAG: #[[WINDOW:.*]] = affine_map<(d0, d1) -> (d0 + d1)>
+// CHECK-LABEL: func.func @matmul
+// CHECK: linalg.fill ins(%{{.*}} : f32) outs(%C : memref<4x16xf32>)
+// CHECK: linalg.generic {indexing_maps = [#[[A]], #[[B]], #[[C]]], iterator_types = ["parallel", "parallel", "reduction"]}
+// CHECK-SAME: ins(%A, %B : memref<4x8xf32>, memref<8x16xf32>) outs(%C : memref<4x16xf32>)
+// CHECK: arith.mulf
+// CHECK: arith.addf
+// CHECK: linalg.yield
+// CHECK-NOT: "tir.
+// CHECK: return
+func.func @matmul(%A: memref<4x8xf32> {tir.name = "A"}, %B: memref<8x16xf32> {tir.name = "B"}, %C: memref<4x16xf32> {tir.name = "C"}) attributes {tir.attrs = {}} {
+  "tir.for"() ({
+  ^bb0(%i: index):
+"tir.for"() ({
+  ^bb0(%j: index):
+"tir.for"() ({
+  ^bb0(%k: index):
+"tir.block"(%i, %j, %k) ({
+  ^bb0(%vi: index, %vj: index, %vk: index):
+    "tir.init"() ({
+      %zero = arith.constant 0.0 : f32
+      memref.store %zero, %C[%vi, %vj] : memref<4x16xf32>
+    }) : () -> ()
+    %c = memref.load %C[%vi, %vj] : memref<4x16xf32>
+    %a = memref.load %A[%vi, %vk] : memref<4x8xf32>
+    %b = memref.load %B[%vk, %vj] : memref<8x16xf32>
+    %product = arith.mulf %a, %b : f32
+    %sum = arith.addf %c, %product : f32
+    memref.store %sum, %C[%vi, %vj] : memref<4x16xf32>
+  }) {domains = array<i64: 0, 4, 0, 16, 0, 8>, iter_kinds = ["S", "S", "R"], operandSegmentSizes = array<i32: 3, 0, 0>, sym_name = "C"} : (index, index, index) -> ()
+  }) {bounds = array<i64: 0, 8>, kind = "serial"} : () -> ()
+  }) {bounds = array<i64: 0, 16>, kind = "serial"} : () -> ()
+  }) {bounds = array<i64: 0, 4>, kind = "serial"} : () -> ()
+  return
+}
+
+// A loop that a schedule primitive touched is kept as it is written.
+// CHECK-LABEL: func.func @scheduled
+// CHECK-NOT: linalg
+// CHECK-COUNT-3: "tir.for"
+func.func @scheduled(%A: memref<4x8xf32> {tir.name = "A"}, %B: memref<8x16xf32> {tir.name = "B"}, %C: memref<4x16xf32> {tir.name = "C"}) attributes {tir.attrs = {}} {
+  "tir.for"() ({
+  ^bb0(%i: index):
+"tir.for"() ({
+  ^bb0(%j: index):
+"tir.for"() ({
+  ^bb0(%k: index):
+"tir.block"(%i, %j, %k) ({
+  ^bb0(%vi: index, %vj: index, %vk: index):
+    "tir.init"() ({
+      %zero = arith.constant 0.0 : f32
+      memref.store %zero, %C[%vi, %vj] : memref<4x16xf32>
+    }) : () -> ()
+    %c = memref.load %C[%vi, %vj] : memref<4x16xf32>
+    %a = memref.load %A[%vi, %vk] : memref<4x8xf32>
+    %b = memref.load %B[%vk, %vj] : memref<8x16xf32>
+    %product = arith.mulf %a, %b : f32
+    %sum = arith.addf %c, %product : f32
+    memref.store %sum, %C[%vi, %vj] : memref<4x16xf32>
+  }) {domains = array<i64: 0, 4, 0, 16, 0, 8>, iter_kinds = ["S", "S", "R"], operandSegmentSizes = array<i32: 3, 0, 0>, sym_name = "C"} : (index, index, index) -> ()
+  }) {bounds = array<i64: 0, 8>, kind = "serial", scheduled} : () -> ()
+  }) {bounds = array<i64: 0, 16>, kind = "serial"} : () -> ()
+  }) {bounds = array<i64: 0, 4>, kind = "serial"} : () -> ()
+  return
+}
+
+// Indices used as data become linalg.index; a window is an affine map.
+// CHECK-LABEL: func.func @window
+// CHECK: linalg.generic
+// CHECK-SAME: #[[WINDOW]]
+// CHECK: linalg.index 0
+func.func @window(%X: memref<10xf32> {tir.name = "X"}, %W: memref<3xf32> {tir.name = "W"}, %Y: memref<8xf32> {tir.name = "Y"}) attributes {tir.attrs = {}} {
+  "tir.for"() ({
+  ^bb0(%i: index):
+"tir.for"() ({
+  ^bb0(%k: index):
+"tir.block"(%i, %k) ({
+  ^bb0(%vi: index, %vk: index):
+    %p = affine.apply affine_map<(d0, d1) -> (d0 + d1)>(%vi, %vk)
+    %y = memref.load %Y[%vi] : memref<8xf32>
+    %x = memref.load %X[%p] : memref<10xf32>
+    %w = memref.load %W[%vk] : memref<3xf32>
+    %n = arith.index_cast %vi : index to i32
+    %f = arith.sitofp %n : i32 to f32
+    %t = arith.mulf %x, %w : f32
+    %u = arith.mulf %t, %f : f32
+    %s = arith.addf %y, %u : f32
+    memref.store %s, %Y[%vi] : memref<8xf32>
+  }) {domains = array<i64: 0, 8, 0, 3>, iter_kinds = ["S", "R"], operandSegmentSizes = array<i32: 2, 0, 0>, sym_name = "Y"} : (index, index) -> ()
+  }) {bounds = array<i64: 0, 3>, kind = "serial"} : () -> ()
+  }) {bounds = array<i64: 0, 8>, kind = "serial"} : () -> ()
+  return
+}
+
+// A loop over a part of a buffer is no whole-buffer operation and stays.
+// CHECK-LABEL: func.func @part
+// CHECK-NOT: linalg
+// CHECK: "tir.for"
+func.func @part(%X: memref<10xf32> {tir.name = "X"}, %Y: memref<8xf32> {tir.name = "Y"}) attributes {tir.attrs = {}} {
+  "tir.for"() ({
+  ^bb0(%i: index):
+"tir.block"(%i) ({
+  ^bb0(%vi: index):
+    %x = memref.load %X[%vi] : memref<10xf32>
+    memref.store %x, %Y[%vi] : memref<8xf32>
+  }) {domains = array<i64: 0, 8>, iter_kinds = ["S"], operandSegmentSizes = array<i32: 1, 0, 0>, sym_name = "Y"} : (index) -> ()
+  }) {bounds = array<i64: 0, 8>, kind = "serial"} : () -> ()
+  return
+}
+
+// Reading another element of the buffer being written is order-dependent and stays.
+// CHECK-LABEL: func.func @scan
+// CHECK-NOT: linalg
+// CHECK: "tir.for"
+func.func @scan(%X: memref<8xf32> {tir.name = "X"}) attributes {tir.attrs = {}} {
+  "tir.for"() ({
+  ^bb0(%i: index):
+"tir.block"(%i) ({
+  ^bb0(%vi: index):
+    %p = affine.apply affine_map<(d0) -> (d0 floordiv 2)>(%vi)
+    %x = memref.load %X[%p] : memref<8xf32>
+    memref.store %x, %X[%vi] : memref<8xf32>
+  }) {domains = array<i64: 0, 8>, iter_kinds = ["S"], operandSegmentSizes = array<i32: 1, 0, 0>, sym_name = "X"} : (index) -> ()
+  }) {bounds = array<i64: 0, 8>, kind = "serial"} : () -> ()
+  return
+}
