@@ -1,0 +1,127 @@
+"""How the iterations of a loop are run: parallel, vectorize, unroll, bind."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from relax_mlir.dialects.tir.blocks import BlockOp
+from relax_mlir.dialects.tir.loops import ForOp
+from relax_mlir.mlir import ir
+from relax_mlir.tir.schedule import nest
+from relax_mlir.tir.schedule.analysis import (
+    bindings_of,
+    not_complete,
+    read_buffers,
+    require_complete_or_reduction,
+    written_buffers,
+)
+from relax_mlir.tir.schedule.bindings import bindings_determine, same_iteration
+from relax_mlir.tir.schedule.error import Refusal, label
+from relax_mlir.tir.schedule.index import defining
+from relax_mlir.tir.schedule.state import ScheduleState
+
+THREAD_AXES = (
+    *(f"{group}.{axis}" for group in ("blockIdx", "threadIdx", "vthread") for axis in "xyz"),
+    "vthread",
+)
+
+
+def parallel(state: ScheduleState, loop: ForOp) -> None:
+    """Run the iterations on the cores."""
+    require_parallel(loop, "parallel")
+    set_kind(loop, "parallel")
+
+
+def vectorize(state: ScheduleState, loop: ForOp) -> None:
+    """Run the iterations as lanes of vectors."""
+    require_parallel(loop, "vectorized")
+    set_kind(loop, "vectorized")
+
+
+def unroll(state: ScheduleState, loop: ForOp) -> None:
+    """Write the iterations out."""
+    set_kind(loop, "unrolled")
+
+
+def bind(state: ScheduleState, loop: ForOp, thread_axis: str) -> None:
+    """Run the iterations on the blocks or threads of a GPU along an axis."""
+    if thread_axis not in THREAD_AXES:
+        raise Refusal(f'"{thread_axis}" is no thread axis', loop,
+                      hint="one of " + ", ".join(THREAD_AXES))  # fmt: skip
+    require_parallel(loop, thread_axis)
+    set_kind(loop, "thread_binding", thread_axis)
+
+
+def set_kind(loop: ForOp, kind: str, thread: str | None = None) -> None:
+    attributes = loop.operation.attributes
+    if "thread" in attributes:
+        del attributes["thread"]
+    attributes["kind"] = ir.StringAttr.get(kind)
+    if thread is not None:
+        attributes["thread"] = ir.StringAttr.get(thread)
+
+
+def require_parallel(loop: ForOp, how: str) -> None:
+    """Refuse unless the iterations may run at the same time."""
+    variable = loop.induction_variable
+    blocks = nest.child_blocks(loop)
+    for block in blocks:
+        require_complete_or_reduction(block)
+        _require_spatial(loop, block, how)
+        complete = not_complete(block) is None
+        if not complete and not bindings_determine(block, [variable]):
+            raise Refusal(f"iterations of {label(loop)} may update the same instance of "
+                          f"{label(block)}", loop, block)  # fmt: skip
+    for number, first in enumerate(blocks):
+        for second in blocks[number + 1 :]:
+            _require_apart(loop, first, second, how)
+
+
+def _require_spatial(loop: ForOp, block: BlockOp, how: str) -> None:
+    """Spatial variables only; a reduction across the threads of a block is allowed."""
+    allowed = {"S", "R"} if how.startswith("threadIdx") else {"S"}
+    rows = zip(block.iter_vars, block.kinds, bindings_of(block), strict=True)
+    for value, kind, binding in rows:
+        if binding.uses(loop.induction_variable) and kind not in allowed:
+            raise Refusal(
+                f"{label(loop)} cannot be {how}: it drives {nest.value_name(value)} of "
+                f"{label(block)}, which is a {_KINDS[kind]} variable",
+                loop, block,
+                hint="rfactor makes a reduction loop parallel" if kind == "R" else None,
+            )  # fmt: skip
+
+
+_KINDS = {"S": "spatial", "R": "reduction", "O": "opaque", "D": "scan"}
+
+
+def _require_apart(loop: ForOp, first: BlockOp, second: BlockOp, how: str) -> None:
+    """Two blocks must not meet in a buffer across iterations, unless each has its own copy."""
+    buffers = set(written_buffers(first)) & {*read_buffers(second), *written_buffers(second)}
+    buffers |= set(read_buffers(first)) & set(written_buffers(second))
+    shared = [buffer for buffer in buffers if not _is_private(buffer, loop, how)]
+    if shared and not same_iteration(first, second, [loop.induction_variable]):
+        names = ", ".join(sorted(nest.value_name(b, "a buffer") for b in shared))
+        raise Refusal(f"{label(loop)} cannot be {how}: {label(first)} and {label(second)} meet in "
+                      f"{names} across iterations", loop, first, second)  # fmt: skip
+
+
+def _is_private(buffer: ir.Value, loop: ForOp, how: str) -> bool:
+    """True for a buffer that only lives inside an iteration, or whose threads synchronise."""
+    producer = defining(buffer)
+    if producer is None or "scope" not in producer.attributes:
+        return False
+    scope = ir.StringAttr(producer.attributes["scope"]).value
+    if how.startswith(("threadIdx", "vthread")) and scope.startswith("shared"):
+        return True
+    return all(nest.is_ancestor(loop, use.owner.operation.opview) for use in buffer.uses)
+
+
+def spatial_loops(loops: Sequence[ForOp], block: BlockOp) -> list[ForOp]:
+    """Those loops that only drive spatial variables of the block."""
+    found: list[ForOp] = []
+    for loop in loops:
+        rows = zip(bindings_of(block), block.kinds, strict=True)
+        kinds = {kind for binding, kind in rows if binding.uses(loop.induction_variable)}
+        if kinds == {"S"}:
+            found.append(loop)
+    return found

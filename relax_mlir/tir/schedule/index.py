@@ -1,0 +1,492 @@
+"""Integer index expressions read from IR, rewritten with the loops' ranges, and written back.
+
+An `Index` is a sum of products of atoms with integer coefficients.  Atoms are IR values (loop and
+iteration variables, symbolic sizes) and `floordiv`, `mod`, `min`, `max` of other expressions.  The
+constructors simplify with the ranges of the values, so that `(i_0 * 4 + i_1) // 4` is `i_0` when
+`i_1` runs over `[0, 4)`: what fusing and splitting loops again would otherwise pile up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from math import gcd
+from typing import Any, TypeAlias
+
+from relax_mlir.dialects.tir.blocks import BlockOp
+from relax_mlir.dialects.tir.loops import ForOp
+from relax_mlir.mlir import ir
+
+Bounds: TypeAlias = "tuple[int | None, int | None]"
+UNBOUNDED: Bounds = (None, None)
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """An IR value taken as it is."""
+
+    value: ir.Value
+
+
+@dataclass(frozen=True)
+class Apply:
+    """`floordiv`, `mod`, `min` or `max` of two expressions."""
+
+    function: str
+    left: Index
+    right: Index
+
+
+Atom: TypeAlias = "Leaf | Apply"
+Monomial: TypeAlias = "tuple[Atom, ...]"
+
+
+class Index:
+    """`sum(coefficient * product(atoms)) + constant`; equal expressions compare equal."""
+
+    __slots__ = ("_key", "constant", "terms")
+
+    def __init__(self, terms: Mapping[Monomial, int] | None = None, constant: int = 0):
+        self.terms = {m: k for m, k in (terms or {}).items() if k}
+        self.constant = constant
+        self._key = (frozenset(self.terms.items()), constant)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Index) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+    def __add__(self, other: Index | int) -> Index:
+        other = as_index(other)
+        terms = dict(self.terms)
+        for monomial, k in other.terms.items():
+            terms[monomial] = terms.get(monomial, 0) + k
+        return Index(terms, self.constant + other.constant)
+
+    def __neg__(self) -> Index:
+        return self * -1
+
+    def __sub__(self, other: Index | int) -> Index:
+        return self + -as_index(other)
+
+    def __mul__(self, other: Index | int) -> Index:
+        other = as_index(other)
+        terms: dict[Monomial, int] = {}
+        for a, ka in [*self.terms.items(), ((), self.constant)]:
+            for b, kb in [*other.terms.items(), ((), other.constant)]:
+                if ka * kb:
+                    product = tuple(sorted(a + b, key=_order)) if a and b else a + b
+                    terms[product] = terms.get(product, 0) + ka * kb
+        constant = terms.pop((), 0)
+        return Index(terms, constant)
+
+    def __floordiv__(self, other: Index | int) -> Index:
+        return floordiv(self, as_index(other))
+
+    def __mod__(self, other: Index | int) -> Index:
+        return mod(self, as_index(other))
+
+    @property
+    def is_constant(self) -> bool:
+        return not self.terms
+
+    def as_constant(self) -> int | None:
+        return None if self.terms else self.constant
+
+    def as_leaf(self) -> ir.Value | None:
+        """The value this is, when it is just one."""
+        if self.constant or len(self.terms) != 1:
+            return None
+        (monomial, k) = next(iter(self.terms.items()))
+        return monomial[0].value if k == 1 and len(monomial) == 1 and _is_leaf(monomial) else None
+
+    def leaves(self) -> list[ir.Value]:
+        """The IR values in order of appearance."""
+        found: dict[ir.Value, None] = {}
+        for monomial in self.terms:
+            for atom in monomial:
+                inner = (
+                    [atom.value]
+                    if isinstance(atom, Leaf)
+                    else [*atom.left.leaves(), *atom.right.leaves()]
+                )
+                found.update(dict.fromkeys(inner))
+        return list(found)
+
+    def uses(self, value: ir.Value) -> bool:
+        return value in self.leaves()
+
+    def bounds(self, ranges: Mapping[ir.Value, Bounds] | None = None) -> Bounds:
+        """The least and largest value, None where unknown; `ranges` overrides what the IR says."""
+        low: int | None = self.constant
+        high: int | None = self.constant
+        for monomial, k in self.terms.items():
+            lo, hi = _monomial_bounds(monomial, ranges)
+            if k < 0:
+                lo, hi = hi, lo
+            low = None if low is None or lo is None else low + k * lo
+            high = None if high is None or hi is None else high + k * hi
+        return low, high
+
+    def substitute(self, values: Mapping[ir.Value, Index]) -> Index:
+        """Replace values by expressions and simplify."""
+        if not values or not any(leaf in values for leaf in self.leaves()):
+            return self
+        total = Index({}, self.constant)
+        for monomial, k in self.terms.items():
+            product = Index({}, k)
+            for atom in monomial:
+                product = product * _substituteatom_index(atom, values)
+            total = total + product
+        return merge_split(total)
+
+    def __str__(self) -> str:
+        from relax_mlir.tir.schedule.index_write import show
+
+        return show(self)
+
+    __repr__ = __str__
+
+
+def _order(atom: Atom) -> tuple[str, int, int]:
+    """A sorting key for the factors of a product: the same from run to run as far as names go."""
+    if isinstance(atom, Apply):
+        return atom.function, 0, hash(atom)
+    number = atom.value.arg_number if isinstance(atom.value, ir.BlockArgument) else -1
+    return getattr(atom.value.location, "name_str", ""), number, hash(atom)
+
+
+def _is_leaf(monomial: Monomial) -> bool:
+    return isinstance(monomial[0], Leaf)
+
+
+def as_index(value: Index | int | ir.Value) -> Index:
+    """The expression of an int, of an index value (read through its arithmetic), or itself."""
+    if isinstance(value, Index):
+        return value
+    if isinstance(value, int):
+        return Index({}, value)
+    return read(value)
+
+
+def defining(value: ir.Value) -> ir.Operation | None:
+    """The operation that makes a value, None for a block argument."""
+    owner = value.owner
+    return None if isinstance(owner, ir.Block) else owner.operation
+
+
+def leaf(value: ir.Value) -> Index:
+    return Index({(Leaf(value),): 1})
+
+
+def atom_index(atom: Atom) -> Index:
+    return Index({(atom,): 1})
+
+
+def _substituteatom_index(atom: Atom, values: Mapping[ir.Value, Index]) -> Index:
+    if isinstance(atom, Leaf):
+        return values.get(atom.value) or atom_index(atom)
+    left, right = atom.left.substitute(values), atom.right.substitute(values)
+    return FUNCTIONS[atom.function](left, right)
+
+
+# -- ranges -----------------------------------------------------------------------------------
+
+
+def value_domain(value: ir.Value) -> tuple[Index, Index] | None:
+    """(min, extent) of a loop or iteration variable, None for other values."""
+    owner = value.owner
+    if not isinstance(owner, ir.Block):
+        return None
+    op = owner.owner.operation.opview
+    if isinstance(op, ForOp):
+        return as_index(op.min), as_index(op.extent)
+    if isinstance(op, BlockOp):
+        low, extent = op.domain_pairs[ir.BlockArgument(value).arg_number]
+        return as_index(low), as_index(extent)
+    return None
+
+
+def value_bounds(value: ir.Value) -> Bounds:
+    """The constant range of a value as the IR declares it."""
+    domain = value_domain(value)
+    if domain is None:
+        producer = defining(value)
+        is_size = producer is not None and producer.name == "memref.dim"
+        return (0, None) if is_size else UNBOUNDED
+    (low, low_high), (_, extent) = domain[0].bounds(), domain[1].bounds()
+    high = None if low_high is None or extent is None else low_high + extent - 1
+    return low, high
+
+
+def _monomial_bounds(monomial: Monomial, ranges: Mapping[ir.Value, Bounds] | None) -> Bounds:
+    low, high = _atom_bounds(monomial[0], ranges)
+    for atom in monomial[1:]:
+        lo, hi = _atom_bounds(atom, ranges)
+        if None in (low, high, lo, hi):
+            nonnegative = low is not None and low >= 0 and lo is not None and lo >= 0
+            low, high = (low * lo, None) if nonnegative else UNBOUNDED  # type: ignore[operator]
+            continue
+        corners = [a * b for a in (low, high) for b in (lo, hi)]  # type: ignore[operator]
+        low, high = min(corners), max(corners)
+    return low, high
+
+
+def _atom_bounds(atom: Atom, ranges: Mapping[ir.Value, Bounds] | None) -> Bounds:
+    if isinstance(atom, Leaf):
+        if ranges is not None and atom.value in ranges:
+            return ranges[atom.value]
+        return value_bounds(atom.value)
+    (a, b), (c, d) = atom.left.bounds(ranges), atom.right.bounds(ranges)
+    if atom.function == "min":
+        low = None if a is None or c is None else min(a, c)
+        return low, _known(min, b, d)
+    if atom.function == "max":
+        high = None if b is None or d is None else max(b, d)
+        return _known(max, a, c), high
+    if atom.function == "mod":
+        high = None if d is None else d - 1
+        return 0, (high if b is None or a is None or a < 0 else _known(min, high, b))
+    return _quotient_bounds(a, b, c, d)
+
+
+def _quotient_bounds(a: int | None, b: int | None, c: int | None, d: int | None) -> Bounds:
+    if c is None or c <= 0:
+        return (0, b) if a is not None and a >= 0 else UNBOUNDED
+    low = None if a is None else (a // c if a < 0 else (a // d if d is not None else 0))
+    high = None if b is None else (b // c if b >= 0 else (b // d if d is not None else -1))
+    return low, high
+
+
+def _known(pick: Callable[..., int], a: int | None, b: int | None) -> int | None:
+    known = [x for x in (a, b) if x is not None]
+    return pick(known) if known else None
+
+
+def proves_nonnegative(expr: Index, ranges: Mapping[ir.Value, Bounds] | None = None) -> bool:
+    """True when `expr >= 0` follows from the ranges, symbolic extents included."""
+    for _ in range(4):
+        low = expr.bounds(ranges)[0]
+        if low is not None:
+            return low >= 0
+        extremes = _least_values(expr, ranges)
+        if not extremes:
+            return False
+        expr = expr.substitute(extremes)
+    return False
+
+
+def _least_values(expr: Index, ranges: Mapping[ir.Value, Bounds] | None) -> dict[ir.Value, Index]:
+    """For each variable with a symbolic range, the end of it at which a linear `expr` is least."""
+    extremes: dict[ir.Value, Index] = {}
+    for monomial, k in expr.terms.items():
+        if len(monomial) != 1 or not isinstance(monomial[0], Leaf):
+            continue
+        value = monomial[0].value
+        domain = value_domain(value) if not ranges or value not in ranges else None
+        others = [m for m in expr.terms if m != monomial]
+        alone = not any(value in Index({m: 1}).leaves() for m in others)
+        if domain is not None and alone:
+            extremes[value] = domain[0] if k > 0 else domain[0] + domain[1] - 1
+    return extremes
+
+
+def proves_less(left: Index | int, right: Index | int) -> bool:
+    return proves_nonnegative(as_index(right) - as_index(left) - 1)
+
+
+def proves_equal(left: Index | int, right: Index | int) -> bool:
+    return as_index(left) == as_index(right)
+
+
+# -- simplifying constructors -----------------------------------------------------------------
+
+
+def floordiv(num: Index, den: Index) -> Index:
+    """`num // den`, simplified with the ranges of the values in it."""
+    quotient, rest = _split_multiples(num, den)
+    if rest == Index():
+        return quotient
+    if proves_nonnegative(rest) and proves_nonnegative(den - rest - 1):
+        return quotient
+    c = den.as_constant()
+    if c is None or c <= 0:
+        return quotient + atom_index(Apply("floordiv", rest, den))
+    if rest.is_constant:
+        return quotient + rest.constant // c
+    common = gcd(c, *rest.terms.values())
+    if common > 1:
+        inner = Index({m: k // common for m, k in rest.terms.items()}, rest.constant // common)
+        return quotient + floordiv(inner, Index({}, c // common))
+    nested = _single_apply(rest, "floordiv")
+    if nested is not None and (nested.right.as_constant() or 0) > 0:
+        return quotient + floordiv(nested.left, nested.right * c)
+    return quotient + atom_index(Apply("floordiv", rest, den))
+
+
+def mod(num: Index, den: Index) -> Index:
+    """`num % den` (floor), simplified with the ranges of the values in it."""
+    _, rest = _split_multiples(num, den)
+    if rest == Index():
+        return rest
+    if proves_nonnegative(rest) and proves_nonnegative(den - rest - 1):
+        return rest
+    c = den.as_constant()
+    if c is None or c <= 0:
+        return atom_index(Apply("mod", rest, den))
+    if rest.is_constant:
+        return Index({}, rest.constant % c)
+    common = gcd(c, *rest.terms.values())
+    if common > 1:
+        inner = Index({m: k // common for m, k in rest.terms.items()}, rest.constant // common)
+        return mod(inner, Index({}, c // common)) * common + rest.constant % common
+    return atom_index(Apply("mod", rest, den))
+
+
+def minimum(left: Index, right: Index) -> Index:
+    if proves_nonnegative(right - left):
+        return left
+    if proves_nonnegative(left - right):
+        return right
+    return atom_index(Apply("min", left, right))
+
+
+def maximum(left: Index, right: Index) -> Index:
+    if proves_nonnegative(right - left):
+        return right
+    if proves_nonnegative(left - right):
+        return left
+    return atom_index(Apply("max", left, right))
+
+
+FUNCTIONS: dict[str, Callable[[Index, Index], Index]] = {
+    "floordiv": floordiv, "mod": mod, "min": minimum, "max": maximum,
+}  # fmt: skip
+
+
+def ceildiv(num: Index | int, den: Index | int) -> Index:
+    return floordiv(as_index(num) + as_index(den) - 1, as_index(den))
+
+
+def _split_multiples(num: Index, den: Index) -> tuple[Index, Index]:
+    """`num = den * quotient + rest` with every multiple of `den` in the quotient."""
+    c = den.as_constant()
+    if c is not None:
+        if c <= 0:
+            return Index(), num
+        quotient = {m: k // c for m, k in num.terms.items() if k % c == 0}
+        rest = {m: k for m, k in num.terms.items() if k % c}
+        return Index(quotient, num.constant // c), Index(rest, num.constant % c)
+    if num == den:
+        return Index({}, 1), Index()
+    factors = next(iter(den.terms)) if len(den.terms) == 1 and not den.constant else None
+    if factors is None or den.terms[factors] != 1:
+        return Index(), num
+    quotient, rest = Index(), Index({}, num.constant)
+    for monomial, k in num.terms.items():
+        remaining = _without(monomial, factors)
+        if remaining is None:
+            rest = rest + Index({monomial: k})
+        else:
+            quotient = quotient + (Index({remaining: k}) if remaining else Index({}, k))
+    return quotient, rest
+
+
+def _without(monomial: Monomial, factors: Monomial) -> Monomial | None:
+    remaining = list(monomial)
+    for factor in factors:
+        if factor not in remaining:
+            return None
+        remaining.remove(factor)
+    return tuple(remaining)
+
+
+def _single_apply(expr: Index, function: str) -> Apply | None:
+    if expr.constant or len(expr.terms) != 1:
+        return None
+    (monomial, k) = next(iter(expr.terms.items()))
+    if k != 1 or len(monomial) != 1 or isinstance(monomial[0], Leaf):
+        return None
+    return monomial[0] if monomial[0].function == function else None
+
+
+def merge_split(expr: Index) -> Index:
+    """Put `x // c * c + x % c` together again, also under an outer `% d`."""
+    for monomial, k in expr.terms.items():
+        if len(monomial) != 1 or isinstance(monomial[0], Leaf) or monomial[0].function != "mod":
+            continue
+        inner = monomial[0]
+        whole = floordiv(inner.left, inner.right)
+        for candidate, merged in _recombined(expr, inner, whole):
+            removed = candidate * inner.right * k
+            if all(expr.terms.get(m) == v for m, v in removed.terms.items()) and removed.terms:
+                return merge_split(expr - removed - Index({monomial: k}) + merged * k)
+    return expr
+
+
+def _recombined(expr: Index, inner: Apply, whole: Index) -> list[tuple[Index, Index]]:
+    """Pairs (q, x) such that `q * c + inner` is `x`."""
+    pairs = [(whole, inner.left)]
+    for monomial in expr.terms:
+        outer = monomial[0]
+        if len(monomial) != 1 or not isinstance(outer, Apply) or outer.function != "mod":
+            continue
+        if outer.left == whole:
+            pairs.append((atom_index(outer), mod(inner.left, inner.right * outer.right)))
+    return pairs
+
+
+# -- reading IR -------------------------------------------------------------------
+
+_BINARY: dict[str, Callable[[Index, Index], Index]] = {
+    "arith.addi": lambda a, b: a + b,
+    "arith.subi": lambda a, b: a - b,
+    "arith.muli": lambda a, b: a * b,
+    "arith.floordivsi": floordiv,
+    "arith.minsi": minimum,
+    "arith.maxsi": maximum,
+    "arith.ceildivsi": ceildiv,
+}
+
+
+def read(value: ir.Value) -> Index:
+    """The expression that an index value computes; what is no index arithmetic is a leaf."""
+    owner = defining(value)
+    if owner is None:
+        return leaf(value)
+    name = owner.name
+    if name == "arith.constant" and isinstance(value.type, ir.IndexType):
+        return Index({}, ir.IntegerAttr(owner.attributes["value"]).value)
+    if not isinstance(value.type, ir.IndexType):
+        return leaf(value)
+    if name == "affine.apply":
+        affine_map = ir.AffineMapAttr(owner.attributes["map"]).value
+        operands = [read(operand) for operand in owner.operands]
+        dims, symbols = operands[: affine_map.n_dims], operands[affine_map.n_dims :]
+        return merge_split(_from_affine(affine_map.results[0], dims, symbols))
+    if name in _BINARY:
+        return merge_split(_BINARY[name](read(owner.operands[0]), read(owner.operands[1])))
+    return leaf(value)
+
+
+def _from_affine(expr: Any, dims: list[Index], symbols: list[Index]) -> Index:
+    expr = expr.maybe_downcast()
+    if isinstance(expr, ir.AffineConstantExpr):
+        return Index({}, expr.value)
+    if isinstance(expr, ir.AffineDimExpr):
+        return dims[expr.position]
+    if isinstance(expr, ir.AffineSymbolExpr):
+        return symbols[expr.position]
+    left = _from_affine(expr.lhs, dims, symbols)
+    right = _from_affine(expr.rhs, dims, symbols)
+    return _AFFINE_BINARY[type(expr)](left, right)
+
+
+_AFFINE_BINARY: dict[type, Callable[[Index, Index], Index]] = {
+    ir.AffineAddExpr: lambda a, b: a + b,
+    ir.AffineMulExpr: lambda a, b: a * b,
+    ir.AffineModExpr: mod,
+    ir.AffineFloorDivExpr: floordiv,
+    ir.AffineCeilDivExpr: ceildiv,
+}

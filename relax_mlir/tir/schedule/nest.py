@@ -1,0 +1,129 @@
+"""Reading the nest: loops around an operation, blocks below it, the scope a block belongs to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from relax_mlir.dialects.tir.blocks import BlockOp
+from relax_mlir.dialects.tir.loops import ForOp
+from relax_mlir.mlir import ir
+
+# Operations that compute index values or scalars from others and may move with their users.
+_MOVABLE_DIALECTS = ("arith.", "affine.apply", "math.", "memref.dim", "index.")
+
+
+def parent(op: ir.OpView) -> ir.OpView | None:
+    """The operation around `op`, None for the module."""
+    outer = op.operation.parent
+    return None if outer is None else outer.opview
+
+
+def is_scope(op: ir.OpView) -> bool:
+    """A block or the function, which is the root block."""
+    return isinstance(op, BlockOp) or op.operation.name == "func.func"
+
+
+def scope_of(op: ir.OpView) -> ir.OpView:
+    """The block (or function) whose body `op` belongs to."""
+    outer = parent(op)
+    while outer is not None and not is_scope(outer):
+        outer = parent(outer)
+    assert outer is not None, "a loop or block is inside a function"
+    return outer
+
+
+def function_of(op: ir.OpView) -> ir.OpView:
+    while op.operation.name != "func.func":
+        outer = parent(op)
+        assert outer is not None, "a loop or block is inside a function"
+        op = outer
+    return op
+
+
+def loops_around(op: ir.OpView) -> list[ForOp]:
+    """The loops around `op` up to its scope, outermost first."""
+    loops: list[ForOp] = []
+    outer = parent(op)
+    while outer is not None and not is_scope(outer):
+        if isinstance(outer, ForOp):
+            loops.append(outer)
+        outer = parent(outer)
+    return loops[::-1]
+
+
+def body_of(op: ir.OpView) -> ir.Block:
+    """The body of a loop, block or function."""
+    return op.operation.regions[0].blocks[0]
+
+
+def operations(block: ir.Block) -> list[ir.OpView]:
+    return list(block.operations)
+
+
+def is_movable(op: ir.OpView) -> bool:
+    """True for scalar arithmetic, which has no effect and may move with its users."""
+    return op.operation.name.startswith(_MOVABLE_DIALECTS)
+
+
+def statements(block: ir.Block) -> list[ir.OpView]:
+    """What a body does, without the arithmetic it is preceded by and the terminator."""
+    return [
+        op
+        for op in block.operations
+        if not is_movable(op) and op.operation.name not in ("func.return", "scf.yield")
+    ]
+
+
+def descend(op: ir.OpView) -> Iterator[ir.OpView]:
+    """Every operation inside `op`, in order, parents first."""
+    for region in op.operation.regions:
+        for block in region.blocks:
+            for child in block.operations:
+                yield child
+                yield from descend(child)
+
+
+def child_blocks(op: ir.OpView) -> list[BlockOp]:
+    """The blocks below a loop, block or function, without those inside them."""
+    found: list[BlockOp] = []
+    for region in op.operation.regions:
+        for block in region.blocks:
+            for child in block.operations:
+                if isinstance(child, BlockOp):
+                    found.append(child)
+                elif child.operation.regions:
+                    found.extend(child_blocks(child))
+    return found
+
+
+def blocks_of(function: ir.OpView) -> list[BlockOp]:
+    """Every block of a function, in order, nested ones too."""
+    return [op for op in descend(function) if isinstance(op, BlockOp)]
+
+
+def is_ancestor(outer: ir.OpView, op: ir.OpView) -> bool:
+    """True when `op` is `outer` or inside it."""
+    current: ir.OpView | None = op
+    while current is not None:
+        if current == outer:
+            return True
+        current = parent(current)
+    return False
+
+
+def encloses(outer: ir.OpView, value: ir.Value) -> bool:
+    """True when `value` is defined inside `outer`."""
+    owner = value.owner
+    if isinstance(owner, ir.Block):
+        return is_ancestor(outer, owner.owner.operation.opview)
+    return owner.operation != outer.operation and is_ancestor(outer, owner.operation.opview)
+
+
+def name_of_block(block: ir.OpView) -> str:
+    if isinstance(block, BlockOp):
+        return block.sym_name.value
+    return "root"
+
+
+def value_name(value: ir.Value, default: str = "v") -> str:
+    return getattr(value.location, "name_str", None) or default
