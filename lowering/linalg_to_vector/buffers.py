@@ -5,7 +5,7 @@ from __future__ import annotations
 from relax_mlir.lowering.linalg_to_vector.builder import defining_op
 from relax_mlir.mlir import ir
 
-__all__ = ["BufferUses", "erase_unused_buffers"]
+__all__ = ["BufferUses", "erase_unused_buffers", "outputs_of"]
 
 _VIEWS = ("memref.subview", "memref.cast", "memref.reinterpret_cast", "memref.collapse_shape",
           "memref.expand_shape", "memref.view", "memref.reshape", "memref.memory_space_cast")
@@ -54,6 +54,12 @@ class BufferUses:
         op.walk(visit)
         return found
 
+    def written_by(self, op: ir.Operation) -> set[ir.Value]:
+        """Memrefs an operation may write: a linalg op's outputs, any memref another names."""
+        if op.name in ("linalg.generic", "linalg.fill"):
+            return set(outputs_of(op))
+        return self.buffers_of(op)
+
     def remaining_users(self, buffer: ir.Value, op: ir.Operation) -> list[ir.Operation]:
         """The operations other than `op` that use a buffer, each once."""
         users: list[ir.Operation] = []
@@ -71,7 +77,7 @@ class BufferUses:
         Its output must not overlap what `op` reads, the operations between must not touch its
         buffers, and its operands must be there already, or be allocations and constants.
         """
-        outputs = _outputs(consumer)
+        outputs = outputs_of(consumer)
         reads = [o for o in op.operands if isinstance(o.type, ir.MemRefType)]
         if any(self.may_overlap(out, read) for out in outputs for read in reads):
             return False
@@ -81,7 +87,7 @@ class BufferUses:
                 self.may_overlap(mine, theirs)
                 for mine in named
                 for theirs in self.buffers_of(other)
-                if mine in outputs or theirs in _written(other)
+                if mine in outputs or theirs in self.written_by(other)
             ):
                 return False
         return all(
@@ -116,16 +122,10 @@ def _outside_values(op: ir.Operation) -> list[ir.Value]:
     return values
 
 
-def _outputs(op: ir.Operation) -> list[ir.Value]:
+def outputs_of(op: ir.Operation) -> list[ir.Value]:
+    """The output operands of a linalg operation."""
     inputs = op.attributes["operandSegmentSizes"][0]
     return list(op.operands)[inputs:]
-
-
-def _written(op: ir.Operation) -> list[ir.Value]:
-    """Memrefs an operation may write: a linalg op's outputs, any memref of another."""
-    if op.name in ("linalg.generic", "linalg.fill"):
-        return _outputs(op)
-    return [o for o in op.operands if isinstance(o.type, ir.MemRefType)]
 
 
 def _is_allocation(value: ir.Value) -> bool:

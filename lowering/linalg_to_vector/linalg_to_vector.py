@@ -6,17 +6,14 @@ from dataclasses import dataclass, replace
 
 from relax_mlir.lowering.linalg_to_vector.buffers import BufferUses, erase_unused_buffers
 from relax_mlir.lowering.linalg_to_vector.builder import Builder
-from relax_mlir.lowering.linalg_to_vector.contraction import (
+from relax_mlir.lowering.linalg_to_vector.contraction.matching import (
     Contraction,
     match_contraction,
     with_epilogue,
 )
 from relax_mlir.lowering.linalg_to_vector.cpu_target import CPUTarget, host_cpu
 from relax_mlir.lowering.linalg_to_vector.loop_nest import LoopNest, Stage, parse
-from relax_mlir.lowering.linalg_to_vector.matrix_product import emit_matrix_product
-from relax_mlir.lowering.linalg_to_vector.row_dots import emit_row_dots, suits_row_dots
-from relax_mlir.lowering.linalg_to_vector.transposing_nest import emit_transposing_nest
-from relax_mlir.lowering.linalg_to_vector.vector_nest import emit_vector_nest, plan_vector_nest
+from relax_mlir.lowering.linalg_to_vector.strategies import contraction_strategy, find_strategy
 from relax_mlir.lowering.passes import ModuleState, Pass, register_pass
 from relax_mlir.mlir import PassManager, ir
 
@@ -169,20 +166,11 @@ class _FunctionLowering:
 
     def _emit(self, op: ir.Operation, nest: LoopNest, initial: dict[int, ir.Value]) -> bool:
         """Emit a simplified nest before `op` by the first strategy that fits; False if none."""
-        b, target = self.builder, self.target
+        emission = find_strategy(nest, self.target)
+        if emission is None:
+            return False
         with ir.InsertionPoint(op), op.location:
-            contraction = match_contraction(nest)
-            if contraction is not None:
-                return self._emit_contraction(contraction, initial.get(contraction.c))
-            plan = plan_vector_nest(nest, target)
-            if plan is not None:
-                emit_vector_nest(b, nest, plan, initial)
-                return True
-            return emit_transposing_nest(b, nest, target)
-
-    def _emit_contraction(self, contraction: Contraction, initial: ir.Value | None) -> bool:
-        emit = emit_row_dots if suits_row_dots(contraction) else emit_matrix_product
-        emit(self.builder, contraction, self.target, initial)
+            emission(self.builder, initial)
         return True
 
     # Epilogues
@@ -222,7 +210,6 @@ class _FunctionLowering:
         contraction = match_contraction(simplified, joined[1])
         if contraction is None or not _fits_column(contraction):
             return False
-        out = nest.body.results[0]
         for value in {simplified.operands[i].value for i in joined[1].results}:
             fill = self.fills.pop(value, None)
             if fill is not None:
@@ -230,7 +217,8 @@ class _FunctionLowering:
         self.uses.move_definitions_up(consumer, op)
         contraction = _accumulate_in_place(contraction, joined[1])
         with ir.InsertionPoint(op), op.location:
-            return self._emit_contraction(contraction, initial.get(out))
+            contraction_strategy(contraction, self.target)(self.builder, initial)
+        return True
 
 
 def _fits_column(contraction: Contraction) -> bool:

@@ -299,7 +299,7 @@ def _operand(
         expr = map_.results[position]
         linear = _linear(expr, rank)
         if linear is None:
-            return None
+            return _flattened_operand(map_, value, rank)
         for dim, coefficient in enumerate(linear[:-1]):
             total = strides[dim].plus(step * Extent(coefficient))
             if total is None:
@@ -311,6 +311,22 @@ def _operand(
     return Operand(
         value, type_.element_type, tuple(strides), tuple(base), dim_order=_dim_order(map_)
     )
+
+
+def _flattened_operand(map_: ir.AffineMap, value: ir.Value, rank: int) -> Operand | None:
+    """An operand of fixed shape whose quotients and remainders cancel in the flat offset, as those
+    of a reshape do."""
+    type_ = ir.MemRefType(value.type)
+    if not type_.has_static_shape:
+        return None
+    offset: ir.AffineExpr = ir.AffineConstantExpr.get(0)
+    for expr, size in zip(map_.results, type_.shape, strict=True):
+        offset = offset * size + expr
+    linear = _linear(ir.AffineExpr.simplify_affine_expr(offset, rank, 0), rank)
+    if linear is None:
+        return None
+    strides = tuple(Extent(coefficient) for coefficient in linear[:-1])
+    return Operand(value, type_.element_type, strides, (Extent(linear[-1]),))
 
 
 def _dim_order(map_: ir.AffineMap) -> tuple[int, ...] | None:

@@ -16,11 +16,11 @@ from relax_mlir.lowering.linalg_to_vector.loop_nest import ONE, ZERO, Access, Lo
 from relax_mlir.lowering.linalg_to_vector.register_transpose import transpose_vectors
 from relax_mlir.mlir import ir
 
-__all__ = ["emit_transposing_nest"]
+__all__ = ["TransposingPlan", "emit_transposing_nest", "plan_transposing_nest"]
 
 
 @dataclass(frozen=True)
-class _Plan:
+class TransposingPlan:
     """`column`: contiguous in the outputs; `row`: contiguous in the `transposed` inputs."""
 
     row: int
@@ -29,16 +29,15 @@ class _Plan:
     lanes: int
 
 
-def emit_transposing_nest(b: Builder, nest: LoopNest, target: CPUTarget) -> bool:
-    """Emit a (simplified) nest by transposed tiles; False if it is not of this kind."""
-    plan = _plan(nest, target)
-    if plan is None:
-        return False
+def emit_transposing_nest(
+    nest: LoopNest, plan: TransposingPlan, b: Builder, initial: dict[int, ir.Value]
+) -> None:
+    """Emit a nest by transposed tiles; its outputs are written whole, so `initial` is unused."""
     _Emitter(b, nest, plan).emit()
-    return True
 
 
-def _plan(nest: LoopNest, target: CPUTarget) -> _Plan | None:
+def plan_transposing_nest(nest: LoopNest, target: CPUTarget) -> TransposingPlan | None:
+    """How to emit a (simplified) nest by transposed tiles; None if it is not of this kind."""
     if any(nest.reduction) or not is_vectorizable(nest.body.block) or nest.rank < 2:
         return None
     if any(dim is not None for dim in nest.index_dims):
@@ -65,11 +64,11 @@ def _plan(nest: LoopNest, target: CPUTarget) -> _Plan | None:
     lanes = target.lanes(widest_bits(nest.body.block))
     if not rows or not transposed or lanes < 2:
         return None
-    return _Plan(rows[0], column, tuple(transposed), min(lanes, 16))
+    return TransposingPlan(rows[0], column, tuple(transposed), min(lanes, 16))
 
 
 class _Emitter:
-    def __init__(self, b: Builder, nest: LoopNest, plan: _Plan):
+    def __init__(self, b: Builder, nest: LoopNest, plan: TransposingPlan):
         self.b = b
         self.nest = nest
         self.plan = plan
@@ -177,7 +176,7 @@ class _Emitter:
         return self.b.load(access.view, offset, lanes, None if uniform else mask)
 
 
-def _size(bounds: tuple[Index, Index], plan: _Plan) -> int:
+def _size(bounds: tuple[Index, Index], plan: TransposingPlan) -> int:
     """Rows or columns of the tiles of a range: whole tiles, or the one partial tile."""
     low, high = bounds
     if isinstance(low, int) and isinstance(high, int) and high - low < plan.lanes:

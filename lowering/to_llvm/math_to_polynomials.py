@@ -1,4 +1,4 @@
-"""`math-to-polynomials`: elementary functions of f32 in arithmetic, as fast as the vectors are wide.
+"""`math-to-polynomials`: elementary functions of f32 in plain arithmetic.
 
 Calls of the C library handle one element at a time; these expansions work on scalars (which LLVM
 may vectorize) and on vectors alike.  f16 and bf16 go through f32.  f64, and functions without an

@@ -3,7 +3,8 @@
 The coefficients are minimax fits (Remez exchange or Chebyshev interpolation, for relative error)
 of the functions on the reduced ranges named beside them.  Errors measured on random f32 inputs of
 the whole range: exp, exp2, log, erf and pow within 1 ulp, tanh, log2, rsqrt, sin and cos within 2,
-log1p and expm1 within 3.  NaN, infinities, signed zeros and subnormals come out as IEEE 754 and C99 ask.
+log1p and expm1 within 3.  NaN, infinities, signed zeros and subnormals come out as IEEE 754 and
+C99 ask.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from relax_mlir.lowering.linalg_to_vector.body import Combiner, combiners, emit_body
 from relax_mlir.lowering.linalg_to_vector.builder import Builder, Index, next_power_of_two
-from relax_mlir.lowering.linalg_to_vector.contraction import Contraction
+from relax_mlir.lowering.linalg_to_vector.contraction.matching import Contraction
 from relax_mlir.lowering.linalg_to_vector.cpu_target import CPUTarget
 from relax_mlir.lowering.linalg_to_vector.loop_nest import ONE, Access
 from relax_mlir.mlir import ir

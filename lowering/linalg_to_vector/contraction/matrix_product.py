@@ -14,12 +14,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from relax_mlir.lowering.linalg_to_vector.builder import Builder, FlatView, Index
-from relax_mlir.lowering.linalg_to_vector.contraction import Contraction
+from relax_mlir.lowering.linalg_to_vector.contraction.matching import Contraction
+from relax_mlir.lowering.linalg_to_vector.contraction.micro_kernel import MicroKernel, Tile
+from relax_mlir.lowering.linalg_to_vector.contraction.tile_config import TileConfig, choose_tile
 from relax_mlir.lowering.linalg_to_vector.cpu_target import CPUTarget
 from relax_mlir.lowering.linalg_to_vector.loop_nest import Access
-from relax_mlir.lowering.linalg_to_vector.micro_kernel import MicroKernel, Tile
 from relax_mlir.lowering.linalg_to_vector.register_transpose import emit_transpose_tile
-from relax_mlir.lowering.linalg_to_vector.tile_config import TileConfig, choose_tile
 from relax_mlir.mlir import ir
 
 __all__ = ["emit_matrix_product"]

@@ -18,7 +18,7 @@ from relax_mlir.lowering.linalg_to_vector.body import (
     emit_body,
 )
 from relax_mlir.lowering.linalg_to_vector.builder import Builder, FlatView, Index, defining_op
-from relax_mlir.lowering.linalg_to_vector.contraction import Contraction
+from relax_mlir.lowering.linalg_to_vector.contraction.matching import Contraction
 from relax_mlir.lowering.linalg_to_vector.loop_nest import ZERO, Access
 from relax_mlir.mlir import ir
 
