@@ -1,0 +1,187 @@
+"""Buffers: multi-dimensional typed memory, and regions of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from relax_mlir.errors import Error
+from relax_mlir.tir import operators
+from relax_mlir.tir.expr import BufferLoad, PrimExpr, Ramp, Range, as_expr, canonical_dtype
+
+__all__ = ["Buffer", "BufferRegion", "decl_buffer"]
+
+
+class Buffer:
+    """A buffer; like variables, two buffers are the same only if they are one object.
+
+    shape: sizes, ints or integer expressions.  dtype: TVM's element dtype.  scope: TVM's storage
+    scope.  strides: in elements, None when compact row-major.  elem_offset: of the first element.
+    data_alignment: bytes, 0 for the default.  Indexing gives a BufferLoad, slices a BufferRegion.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        shape: Sequence[Any] | Any,
+        dtype: object = "float32",
+        scope: str = "global",
+        strides: Sequence[Any] | None = None,
+        elem_offset: Any = None,
+        data_alignment: int = 0,
+        offset_factor: int = 0,
+        buffer_type: str = "",
+        axis_separators: Sequence[int] | None = None,
+    ):
+        sizes = shape if isinstance(shape, (list, tuple)) else [shape]
+        self.name = name
+        self.shape = tuple(_size(name, s) for s in sizes)
+        self.dtype = "bool" if dtype == "bool" else canonical_dtype(dtype)
+        self.storage_scope = scope or "global"
+        self.strides = tuple(_size(name, s) for s in strides) if strides else ()
+        if self.strides and len(self.strides) != len(self.shape):
+            raise Error(f"buffer {name}: {len(self.shape)} dimensions, {len(self.strides)} strides")
+        self.elem_offset = None if elem_offset is None else as_expr(elem_offset)
+        self.data_alignment = data_alignment
+        self.offset_factor = offset_factor
+        self.buffer_type = buffer_type
+        self.axis_separators = tuple(axis_separators or ())
+
+    def scope(self) -> str:
+        """The storage scope."""
+        return self.storage_scope
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def index_dtype(self) -> str:
+        """The dtype of the buffer's sizes, int32 if it has none."""
+        return self.shape[0].dtype if self.shape else "int32"
+
+    def __getitem__(self, indices: Any) -> BufferLoad | BufferRegion:
+        entries = list(indices) if isinstance(indices, (tuple, list)) else [indices]
+        if not any(isinstance(e, slice) for e in entries):
+            return BufferLoad(self, entries)
+        ramp = _ramp_of(entries)
+        if ramp is not None:
+            return BufferLoad(self, [*entries[:-1], ramp])
+        return BufferRegion(self, [_slice_range(self, i, entry) for i, entry in enumerate(entries)])
+
+    def vload(self, begin: Any, dtype: object | None = None) -> BufferLoad:
+        """Load a vector of `dtype` whose first element is at `begin`."""
+        indices = list(begin) if isinstance(begin, (list, tuple)) else [begin]
+        lanes = 1 if dtype is None else _lanes(dtype)
+        if lanes > 1:
+            indices[-1] = Ramp(indices[-1], 1, lanes)
+        return BufferLoad(self, indices)
+
+    def full_region(self) -> BufferRegion:
+        """The region that covers the buffer."""
+        return BufferRegion(self, [Range.from_min_extent(_zero(s), s) for s in self.shape])
+
+    def __repr__(self) -> str:
+        return f"T.buffer({self.name}, {self.shape}, {self.dtype})"
+
+
+class BufferRegion:
+    """A box of a buffer: one range a dimension (further dimensions are covered)."""
+
+    def __init__(self, buffer: Buffer, region: Sequence[Range]):
+        if len(region) > buffer.ndim:
+            raise Error(
+                f"buffer {buffer.name} has {buffer.ndim} dimensions, {len(region)} ranges given"
+            )
+        self.buffer = buffer
+        rest = [Range.from_min_extent(_zero(s), s) for s in buffer.shape[len(region) :]]
+        self.region = (*region, *rest)
+
+    @classmethod
+    def of(cls, access: BufferRegion | BufferLoad | Buffer) -> BufferRegion:
+        """The region of a load (a point), of a region (itself) or of a buffer (all of it).
+
+        Raises Error for anything else.
+        """
+        if isinstance(access, BufferRegion):
+            return access
+        if isinstance(access, Buffer):
+            return access.full_region()
+        if isinstance(access, BufferLoad):
+            return cls(access.buffer, [_point_range(i) for i in access.indices])
+        raise Error(f"a buffer access such as A[i, j] expected, given {access!r}")
+
+    def __repr__(self) -> str:
+        from relax_mlir.tir.expr_text import region_text
+
+        return region_text(self)
+
+
+def decl_buffer(
+    shape: Sequence[Any] | Any,
+    dtype: object = "float32",
+    name: str = "buffer",
+    data: Any = None,
+    strides: Sequence[Any] | None = None,
+    elem_offset: Any = None,
+    scope: str = "",
+    data_alignment: int = 0,
+    offset_factor: int = 0,
+    buffer_type: str = "",
+    axis_separators: Sequence[int] | None = None,
+) -> Buffer:
+    """Declare a buffer, with the parameters of `tvm.tir.decl_buffer`."""
+    del data
+    return Buffer(
+        name, shape, dtype, scope, strides, elem_offset, data_alignment, offset_factor,
+        buffer_type, axis_separators,
+    )  # fmt: skip
+
+
+def _size(name: str, value: Any) -> PrimExpr:
+    size = as_expr(value)
+    if not size.dtype.startswith(("int", "uint")):
+        raise Error(f"buffer {name}: a size must be an integer, given {size} of {size.dtype}")
+    return size
+
+
+def _zero(like: PrimExpr) -> PrimExpr:
+    return operators.const(0, like.dtype)
+
+
+def _lanes(dtype: object) -> int:
+    from relax_mlir.tir.expr import lanes_of
+
+    return lanes_of(canonical_dtype(dtype))
+
+
+def _point_range(index: PrimExpr) -> Range:
+    if isinstance(index, Ramp):
+        last = operators.multiply(index.stride, index.lanes - 1)
+        return Range.from_min_extent(index.base, operators.add(last, 1))
+    return Range.from_min_extent(index, operators.const(1, index.dtype))
+
+
+def _ramp_of(entries: list[Any]) -> Ramp | None:
+    """`A[i, b:b + n:s]` with a step is a vector load in TVMScript."""
+    last = entries[-1]
+    if not isinstance(last, slice) or last.step is None:
+        return None
+    if any(isinstance(e, slice) for e in entries[:-1]):
+        return None
+    start, step = as_expr(last.start or 0), as_expr(last.step)
+    lanes = operators.floordiv(operators.add(operators.subtract(last.stop, start), step - 1), step)
+    return Ramp(start, step, int(lanes))  # type: ignore[call-overload]
+
+
+def _slice_range(buffer: Buffer, axis: int, entry: Any) -> Range:
+    if not isinstance(entry, slice):
+        return _point_range(as_expr(entry))
+    if entry.step is not None and entry.step != 1:
+        raise Error(f"buffer {buffer.name}: a region cannot have a step, given {entry.step}")
+    if axis >= buffer.ndim:
+        raise Error(f"buffer {buffer.name} has {buffer.ndim} dimensions, more ranges given")
+    size = buffer.shape[axis]
+    begin = _zero(size) if entry.start is None else as_expr(entry.start)
+    end = size if entry.stop is None else as_expr(entry.stop)
+    return Range(begin, end)

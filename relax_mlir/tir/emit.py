@@ -1,0 +1,364 @@
+"""Scalar expressions as MLIR operations at the current insertion point.
+
+Two views of an integer expression: `index` gives an `index` value, for subscripts, bounds and
+bindings; `value` gives the dtype's own type (i32, i64), for data.  An expression over loop and
+iteration variables and symbols is one `affine.apply` with a simplified map wherever it is affine.
+What is not affine is `arith` on `index`; `a % b` with a symbolic `b` is then `arith.remsi` if
+neither side can be negative, `a - a // b * b` otherwise.  A `Select` is `arith.select`,
+`if_then_else` is `scf.if` with a result, a `Cast` the matching conversion.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from relax_mlir.dialects import dtypes
+from relax_mlir.dialects.tir.calls import CallOp
+from relax_mlir.errors import Error
+from relax_mlir.ir.text import name_location
+from relax_mlir.mlir import affine, arith, ir, memref, scf, vector
+from relax_mlir.tir import expr as E
+from relax_mlir.tir import math_ops
+from relax_mlir.tir.buffer import Buffer
+
+_PREDICATES = {E.EQ: "eq", E.NE: "ne", E.LT: "lt", E.LE: "le", E.GT: "gt", E.GE: "ge"}
+_EXTERN_KINDS = {
+    "call_extern": "extern",
+    "call_pure_extern": "pure_extern",
+    "call_packed": "packed",
+    "tvm_call_packed": "packed",
+}
+_AFFINE_DIVISIONS = {
+    E.FloorDiv: ir.AffineExpr.get_floor_div,
+    E.FloorMod: ir.AffineExpr.get_mod,
+}
+_STRUCTURE = (E.Add, E.Sub, E.Mul, E.FloorDiv, E.FloorMod, E.Min, E.Max)
+
+
+def type_of(dtype: str) -> ir.Type:
+    """The type of values of a dtype: signless integers, i1 for bool, vectors for several lanes."""
+    lanes = E.lanes_of(dtype)
+    if lanes > 1:
+        return ir.VectorType.get([lanes], dtypes.storage(E.scalar_dtype(dtype)))
+    return dtypes.storage(dtype)
+
+
+class ExprEmitter:
+    """Emits expressions; `values` and `buffers` say what variables and buffers are in MLIR.
+
+    `resolve` is asked for variables that are not in `values` (symbolic sizes).
+    """
+
+    def __init__(self, resolve: Callable[[E.Var], ir.Value]):
+        self.values: dict[E.Var, ir.Value] = {}
+        self.buffers: dict[Buffer, ir.Value] = {}
+        self.non_negative: set[E.Var] = set()
+        self._resolve = resolve
+
+    # -- entry points -----------------------------------------------------------------------
+
+    def value(self, expr: E.PrimExpr) -> ir.Value:
+        """The value of `expr` in the type of its dtype."""
+        if self._is_index_expr(expr):
+            result = self.index(expr)
+            return arith.index_cast(type_of(expr.dtype), result)
+        for kind, emit in _EMITTERS.items():
+            if isinstance(expr, kind):
+                return emit(self, expr)
+        raise Error(f"a {type(expr).__name__} cannot be computed here: {expr}", span=expr.span)
+
+    def index(self, expr: E.PrimExpr) -> ir.Value:
+        """The value of an integer expression as an `index`."""
+        leaves: list[ir.Value] = []
+        form = self._affine(expr, leaves)
+        form = ir.AffineExpr.simplify_affine_expr(form, len(leaves), 0)
+        constant = _constant_of(form)
+        if constant is not None:
+            return arith.constant(ir.IndexType.get(), constant)
+        form = form.maybe_downcast()
+        if isinstance(form, ir.AffineDimExpr):
+            return leaves[form.position]
+        form, used = _compress(form, leaves)
+        return affine.AffineApplyOp(ir.AffineMap.get(len(used), 0, [form]), used).result
+
+    def mixed(self, expr: E.PrimExpr) -> int | ir.Value:
+        """An int where the expression is constant, an `index` value otherwise."""
+        if isinstance(expr, E.IntImm):
+            return expr.value
+        result = self.index(expr)
+        owner = result.owner
+        if isinstance(owner, ir.Operation | ir.OpView) and owner.name == "arith.constant":
+            number = ir.IntegerAttr(owner.attributes["value"]).value
+            owner.erase()
+            return number
+        return result
+
+    def variable(self, var: E.Var) -> ir.Value:
+        """The MLIR value of a variable.  Raises Error if it is not defined here."""
+        found = self.values.get(var)
+        return self._resolve(var) if found is None else found
+
+    def buffer(self, buffer: Buffer) -> ir.Value:
+        """The memref of a buffer.  Raises Error if it is not defined here."""
+        if buffer not in self.buffers:
+            raise Error(f"buffer {buffer.name} is not defined in this function")
+        return self.buffers[buffer]
+
+    def indices(self, expr: E.BufferLoad) -> list[ir.Value]:
+        return [self.index(i) for i in expr.indices]
+
+    # -- indices ----------------------------------------------------------------------------
+
+    def _is_index_expr(self, expr: E.PrimExpr) -> bool:
+        """Whether all leaves are constants or `index` values, with at least one of the latter."""
+        found = False
+
+        def check(node: E.PrimExpr) -> bool:
+            nonlocal found
+            if isinstance(node, E.IntImm):
+                return node.dtype != "bool"
+            if isinstance(node, E.Var):
+                is_index = isinstance(self.variable(node).type, ir.IndexType)
+                found |= is_index
+                return is_index
+            if isinstance(node, E.Cast):
+                return _is_integer(node.dtype) and check(node.value)
+            return isinstance(node, _STRUCTURE) and all(check(c) for c in E.children(node))
+
+        return _is_integer(expr.dtype) and check(expr) and found
+
+    def _affine(self, expr: E.PrimExpr, leaves: list[ir.Value]) -> ir.AffineExpr:
+        """The affine form of `expr` over `leaves`, which grow by what is not affine in it."""
+        if isinstance(expr, E.IntImm):
+            return ir.AffineConstantExpr.get(expr.value)
+        if isinstance(expr, E.Cast) and _is_integer(expr.dtype) and _is_integer(expr.value.dtype):
+            return self._affine(expr.value, leaves)
+        if isinstance(expr, E.Add):
+            return self._affine(expr.a, leaves) + self._affine(expr.b, leaves)
+        if isinstance(expr, E.Sub):
+            return self._affine(expr.a, leaves) - self._affine(expr.b, leaves)
+        if isinstance(expr, E.Mul):
+            for operand, factor in ((expr.a, _as_int(expr.b)), (expr.b, _as_int(expr.a))):
+                if factor is not None:
+                    return self._affine(operand, leaves) * factor
+        divide = _AFFINE_DIVISIONS.get(type(expr))
+        divisor = _as_int(expr.b) if isinstance(expr, (E.FloorDiv, E.FloorMod)) else None
+        if divide is not None and divisor is not None and divisor > 0:
+            return divide(self._affine(expr.a, leaves), ir.AffineConstantExpr.get(divisor))
+        leaf = self._index_arith(expr)
+        return ir.AffineDimExpr.get(_position(leaf, leaves))
+
+    def _index_arith(self, expr: E.PrimExpr) -> ir.Value:
+        """The `index` value of an expression that is not affine at its top."""
+        if isinstance(expr, E.Var) and isinstance(self.variable(expr).type, ir.IndexType):
+            return self.variable(expr)
+        if not _is_integer(expr.dtype):
+            message = f"an index must be an integer, given {expr} of {expr.dtype}"
+            raise Error(message, span=expr.span)
+        if isinstance(expr, E.Select):
+            sides = self.index(expr.true_value), self.index(expr.false_value)
+            return arith.select(self.value(expr.condition), *sides)
+        if isinstance(expr, (E.Mul, E.FloorDiv, E.FloorMod, E.Min, E.Max)):
+            a, b = self.index(expr.a), self.index(expr.b)
+            if isinstance(expr, E.FloorMod) and self._never_negative(expr):
+                return arith.remsi(a, b)
+            return math_ops.binary(type(expr).__name__, a, b, "int64")
+        cast = arith.index_castui if dtypes.is_unsigned(expr.dtype) else arith.index_cast
+        return cast(ir.IndexType.get(), self.value(expr))
+
+    def _never_negative(self, expr: E.PrimExpr) -> bool:
+        if isinstance(expr, E.IntImm):
+            return expr.value >= 0
+        if isinstance(expr, E.Var):
+            return expr in self.non_negative or isinstance(expr, E.SizeVar)
+        if isinstance(expr, (E.Add, E.Mul, E.FloorDiv, E.FloorMod, E.Min, E.Max, E.Cast)):
+            return all(self._never_negative(c) for c in E.children(expr))
+        return False
+
+    # -- values -----------------------------------------------------------------------------
+
+    def _constant(self, expr: E.IntImm | E.FloatImm) -> ir.Value:
+        kind = type_of(expr.dtype)
+        return arith.constant(kind, math_ops.constant_attribute(kind, expr.value))
+
+    def _variable(self, expr: E.Var) -> ir.Value:
+        value = self.variable(expr)
+        if isinstance(value.type, ir.IndexType):
+            return arith.index_cast(type_of(expr.dtype), value)
+        return value
+
+    def _cast(self, expr: E.Cast) -> ir.Value:
+        value = self.value(expr.value)
+        return math_ops.convert(value, expr.value.dtype, expr.dtype, type_of(expr.dtype))
+
+    def _compare(self, expr: E.CompareExpr) -> ir.Value:
+        predicate = _PREDICATES[type(expr)]
+        sides = (expr.a, expr.b)
+        constant_or_index = [isinstance(s, E.IntImm) or self._is_index_expr(s) for s in sides]
+        if all(constant_or_index) and _is_integer(expr.a.dtype):
+            return math_ops.compare(predicate, self.index(expr.a), self.index(expr.b), "int64")
+        return math_ops.compare(predicate, self.value(expr.a), self.value(expr.b), expr.a.dtype)
+
+    def _binary(self, expr: E.BinaryExpr) -> ir.Value:
+        a, b = self.value(expr.a), self.value(expr.b)
+        return math_ops.binary(type(expr).__name__, a, b, expr.dtype)
+
+    def _not(self, expr: E.Not) -> ir.Value:
+        value = self.value(expr.a)
+        return arith.xori(value, math_ops.constant_like(value, 1))
+
+    def _select(self, expr: E.Select) -> ir.Value:
+        condition = self.value(expr.condition)
+        return arith.select(condition, self.value(expr.true_value), self.value(expr.false_value))
+
+    def _let(self, expr: E.Let) -> ir.Value:
+        self.values[expr.var] = self.value(expr.value)
+        return self.value(expr.body)
+
+    def _load(self, expr: E.BufferLoad) -> ir.Value:
+        source = self.buffer(expr.buffer)
+        if expr.indices and isinstance(expr.indices[-1], E.Ramp):
+            return self._vector_load(expr, source)
+        return memref.load(source, self.indices(expr))
+
+    def _vector_load(self, expr: E.BufferLoad, source: ir.Value) -> ir.Value:
+        if _as_int(expr.indices[-1].stride) == 1:
+            outer = [self.index(i) for i in expr.indices[:-1]]
+            start = self.index(expr.indices[-1].base)
+            return vector.load(type_of(expr.dtype), source, [*outer, start])
+        loads = [memref.load(source, self.indices(lane)) for lane in lanes_of_access(expr)]
+        return vector.from_elements(type_of(expr.dtype), loads)
+
+    def _ramp(self, expr: E.Ramp) -> ir.Value:
+        lanes = [self.value(expr.base + expr.stride * i) for i in range(expr.lanes)]
+        return vector.from_elements(type_of(expr.dtype), lanes)
+
+    def _broadcast(self, expr: E.Broadcast) -> ir.Value:
+        return vector.broadcast(type_of(expr.dtype), self.value(expr.value))
+
+    def _call(self, expr: E.Call) -> ir.Value:
+        if expr.op == "if_then_else":
+            return self._if_then_else(expr)
+        if expr.op == "reinterpret":
+            return arith.bitcast(type_of(expr.dtype), self.value(expr.args[0]))
+        emit = math_ops.EMITTERS.get(expr.op)
+        if emit is None:
+            result = self.call(expr)
+            assert result is not None
+            return result
+        return emit([self.value(a) for a in expr.args], expr.args[0].dtype)
+
+    def _if_then_else(self, expr: E.Call) -> ir.Value:
+        """`scf.if`: only the taken side is evaluated, so that its loads stay in bounds."""
+        condition, *sides = expr.args
+        op = scf.IfOp(self.value(condition), [type_of(expr.dtype)], has_else=True)
+        for block, side in zip((op.then_block, op.else_block), sides, strict=True):
+            with ir.InsertionPoint(block):
+                scf.yield_([self.value(side)])
+        return op.results[0]
+
+    def call(self, expr: E.Call) -> ir.Value | None:
+        """A call that stays one: extern, packed, or an intrinsic without counterpart in MLIR."""
+        arguments = list(expr.args)
+        kind = _EXTERN_KINDS.get(expr.op, "intrinsic")
+        callee = expr.op
+        if kind != "intrinsic":
+            first = arguments.pop(0) if arguments else None
+            if not isinstance(first, E.StringImm):
+                raise Error(f"{expr.op}: the function's name expected first", span=expr.span)
+            callee = first.value
+        literals: list[ir.Attribute] = []
+        operands: list[ir.Value] = []
+        for argument in arguments:
+            if isinstance(argument, E.StringImm):
+                literals.append(ir.StringAttr.get(argument.value))
+                continue
+            literals.append(ir.UnitAttr.get())
+            operands.append(self.value(argument))
+        results = [] if expr.dtype in ("", "void") else [type_of(expr.dtype)]
+        text = ir.StringAttr.get
+        op = CallOp(text(kind), text(callee), ir.ArrayAttr.get(literals), operands, results)
+        return op.operation.results[0] if results else None
+
+
+def lanes_of_access(expr: E.BufferLoad) -> list[E.BufferLoad]:
+    """The scalar accesses that a vector access stands for."""
+    ramp = expr.indices[-1]
+    assert isinstance(ramp, E.Ramp)
+    return [
+        E.BufferLoad(expr.buffer, [*expr.indices[:-1], ramp.base + ramp.stride * i])
+        for i in range(ramp.lanes)
+    ]
+
+
+def bind_name(value: ir.Value, name: str) -> None:
+    """Give the operation that makes a value a name."""
+    owner = value.owner
+    if isinstance(owner, (ir.Operation, ir.OpView)):
+        owner.location = name_location(name, owner.location)
+
+
+def _is_integer(dtype: str) -> bool:
+    return dtype.startswith(("int", "uint")) and E.lanes_of(dtype) == 1
+
+
+def _as_int(expr: E.PrimExpr) -> int | None:
+    if isinstance(expr, E.Cast) and _is_integer(expr.dtype):
+        return _as_int(expr.value)
+    return expr.value if isinstance(expr, E.IntImm) else None
+
+
+def _position(value: ir.Value, leaves: list[ir.Value]) -> int:
+    for position, leaf in enumerate(leaves):
+        if leaf == value:
+            return position
+    leaves.append(value)
+    return len(leaves) - 1
+
+
+def _constant_of(form: ir.AffineExpr) -> int | None:
+    form = form.maybe_downcast()
+    return form.value if isinstance(form, ir.AffineConstantExpr) else None
+
+
+def _dims_of(form: ir.AffineExpr, found: set[int]) -> None:
+    form = form.maybe_downcast()
+    if isinstance(form, ir.AffineDimExpr):
+        found.add(form.position)
+    elif isinstance(form, ir.AffineBinaryExpr):
+        _dims_of(form.lhs, found)
+        _dims_of(form.rhs, found)
+
+
+def _compress(
+    form: ir.AffineExpr, leaves: Sequence[ir.Value]
+) -> tuple[ir.AffineExpr, list[ir.Value]]:
+    """Drop the leaves that simplification removed from the form."""
+    found: set[int] = set()
+    _dims_of(form, found)
+    if len(found) == len(leaves):
+        return form, list(leaves)
+    used = sorted(found)
+    renamed = [
+        ir.AffineDimExpr.get(used.index(i)) if i in found else ir.AffineConstantExpr.get(0)
+        for i in range(len(leaves))
+    ]
+    return form.compose(ir.AffineMap.get(len(used), 0, renamed)), [leaves[i] for i in used]
+
+
+_EMITTERS: dict[type[E.PrimExpr], Callable[[ExprEmitter, Any], ir.Value]] = {
+    E.IntImm: ExprEmitter._constant,
+    E.FloatImm: ExprEmitter._constant,
+    E.Var: ExprEmitter._variable,
+    E.Cast: ExprEmitter._cast,
+    E.CompareExpr: ExprEmitter._compare,
+    E.BinaryExpr: ExprEmitter._binary,
+    E.Not: ExprEmitter._not,
+    E.Select: ExprEmitter._select,
+    E.Let: ExprEmitter._let,
+    E.BufferLoad: ExprEmitter._load,
+    E.Ramp: ExprEmitter._ramp,
+    E.Broadcast: ExprEmitter._broadcast,
+    E.Call: ExprEmitter._call,
+}

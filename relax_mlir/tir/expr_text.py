@@ -1,0 +1,149 @@
+"""Expressions as TVMScript text, spelled and parenthesised as TVM does."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from relax_mlir.tir import expr as E
+from relax_mlir.tir.buffer import BufferRegion
+
+_ATOM = 20
+# Operator text and precedence, Python's; comparisons do not chain.
+_INFIX: dict[type[E.PrimExpr], tuple[str, int]] = {
+    E.Or: ("or", 1),
+    E.And: ("and", 2),
+    E.EQ: ("==", 4),
+    E.NE: ("!=", 4),
+    E.LT: ("<", 4),
+    E.LE: ("<=", 4),
+    E.GT: (">", 4),
+    E.GE: (">=", 4),
+    E.Add: ("+", 9),
+    E.Sub: ("-", 9),
+    E.Mul: ("*", 10),
+    E.FloorDiv: ("//", 10),
+    E.FloorMod: ("%", 10),
+}
+_INFIX_CALLS = {
+    "bitwise_or": ("|", 5),
+    "bitwise_xor": ("^", 6),
+    "bitwise_and": ("&", 7),
+    "shift_left": ("<<", 8),
+    "shift_right": (">>", 8),
+}
+_FUNCTIONS = {E.Min: "min", E.Max: "max", E.Mod: "truncmod"}
+_COMPARE = 4
+# Calls that name their dtype first.
+_DTYPE_FIRST = ("call_extern", "call_pure_extern", "reinterpret", "call_intrin")
+
+
+def expr_text(expr: Any) -> str:
+    """The TVMScript text of an expression or region."""
+    if isinstance(expr, BufferRegion):
+        return region_text(expr)
+    return _text(expr)[0]
+
+
+def constant_text(dtype: str, value: float | bool | int) -> str:
+    """A constant: `3`, `T.int64(3)`, `T.float32(0.5)`, `T.bool(True)`, `T.float32("inf")`."""
+    if dtype == "bool":
+        return f"T.bool({bool(value)})"
+    if isinstance(value, int):
+        return str(value) if dtype == "int32" else f"T.{dtype}({value})"
+    if not math.isfinite(value):
+        return f'T.{dtype}("{value}")'
+    digits = f"{value:.1f}" if value == math.floor(value) else f"{value:.17g}"
+    return f"T.{dtype}({digits})"
+
+
+def region_text(region: BufferRegion) -> str:
+    """A region: `A[i, 0:4]`."""
+    parts: list[str] = []
+    for one in region.region:
+        if isinstance(one.extent, E.IntImm) and one.extent.value == 1:
+            parts.append(expr_text(one.min))
+        else:
+            parts.append(f"{expr_text(one.min)}:{expr_text(one.min + one.extent)}")
+    return f"{region.buffer.name}[{', '.join(parts) or '()'}]"
+
+
+def _text(expr: E.PrimExpr) -> tuple[str, int]:
+    """The text and the precedence of its outermost operator."""
+    infix = _INFIX.get(type(expr))
+    if infix is None and isinstance(expr, E.Call):
+        infix = _INFIX_CALLS.get(expr.op)
+    if infix is not None:
+        return _infix(expr, *infix)
+    for kind, write in _WRITERS.items():
+        if isinstance(expr, kind):
+            return write(expr)
+    if isinstance(expr, E.BinaryExpr):
+        if isinstance(expr, E.Div):
+            return _divide(expr)
+        return f"T.{_FUNCTIONS[type(expr)]}({expr_text(expr.a)}, {expr_text(expr.b)})", _ATOM
+    raise TypeError(f"no text for a {type(expr).__name__}")
+
+
+def _infix(expr: Any, symbol: str, level: int) -> tuple[str, int]:
+    left, right = E.children(expr)
+    left_level = level + 1 if level == _COMPARE else level
+    return f"{_operand(left, left_level)} {symbol} {_operand(right, level + 1)}", level
+
+
+def _operand(expr: E.PrimExpr, least: int) -> str:
+    text, level = _text(expr)
+    return text if level >= least else f"({text})"
+
+
+def _divide(expr: E.Div) -> tuple[str, int]:
+    if expr.dtype.startswith(("float", "bfloat")):
+        return _infix(expr, "/", 10)
+    return f"T.Div({expr_text(expr.a)}, {expr_text(expr.b)})", _ATOM
+
+
+def _load(name: str, indices: tuple[E.PrimExpr, ...]) -> str:
+    return f"{name}[{', '.join(expr_text(i) for i in indices) or '()'}]"
+
+
+def _call(expr: E.Call) -> tuple[str, int]:
+    arguments = [expr_text(a) for a in expr.args]
+    if expr.op == "bitwise_not":
+        return f"~{_operand(expr.args[0], 11)}", 11
+    if expr.op in _DTYPE_FIRST:
+        arguments.insert(0, f'"{expr.dtype}"')
+    return f"T.{expr.op}({', '.join(arguments)})", _ATOM
+
+
+def _let(expr: E.Let) -> tuple[str, int]:
+    value, body = expr_text(expr.value), expr_text(expr.body)
+    return f"T.Let({body}, where={{{expr.var.name}: {value}}})", _ATOM
+
+
+def _select(expr: E.Select) -> tuple[str, int]:
+    return f"T.Select({', '.join(expr_text(c) for c in E.children(expr))})", _ATOM
+
+
+def _reduce(expr: E.Reduce) -> tuple[str, int]:
+    source = ", ".join(expr_text(s) for s in expr.source)
+    axes = ", ".join(repr(a) for a in expr.axis)
+    return f"T.reduce([{source}], axis=[{axes}], value_index={expr.value_index})", _ATOM
+
+
+_WRITERS: dict[type[E.PrimExpr], Callable[[Any], tuple[str, int]]] = {
+    E.Var: lambda e: (e.name, _ATOM),
+    E.IntImm: lambda e: (constant_text(e.dtype, e.value), _ATOM),
+    E.FloatImm: lambda e: (constant_text(e.dtype, e.value), _ATOM),
+    E.StringImm: lambda e: ('"' + e.value.replace("\\", "\\\\").replace('"', '\\"') + '"', _ATOM),
+    E.Cast: lambda e: (f'T.Cast("{e.dtype}", {expr_text(e.value)})', _ATOM),
+    E.Not: lambda e: (f"not {_operand(e.a, 3)}", 3),
+    E.Select: _select,
+    E.BufferLoad: lambda e: (_load(e.buffer.name, e.indices), _ATOM),
+    E.ProducerLoad: lambda e: (_load(e.producer.name, e.indices), _ATOM),
+    E.Call: _call,
+    E.Let: _let,
+    E.Ramp: lambda e: (f"T.Ramp({expr_text(e.base)}, {expr_text(e.stride)}, {e.lanes})", _ATOM),
+    E.Broadcast: lambda e: (f"T.Broadcast({expr_text(e.value)}, {e.lanes})", _ATOM),
+    E.Reduce: _reduce,
+}
