@@ -1,0 +1,55 @@
+"""Interleaved timing: every candidate in turn, round after round, so that a slow moment of a shared
+machine hits all of them."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Seconds a call: the median and the best of all rounds."""
+
+    median: float
+    best: float
+
+
+def interleaved(
+    candidates: Mapping[str, Callable[[], object]], rounds: int = 25, slot: float = 0.004
+) -> dict[str, Timing]:
+    """Time the candidates; one round calls each for about `slot` seconds."""
+    counts: dict[str, int] = {}
+    for name, call in candidates.items():
+        call()
+        start = time.perf_counter()
+        call()
+        counts[name] = max(1, int(slot / max(time.perf_counter() - start, 1e-7)))
+    samples: dict[str, list[float]] = {name: [] for name in candidates}
+    for _ in range(rounds):
+        for name, call in candidates.items():
+            start = time.perf_counter()
+            for _ in range(counts[name]):
+                call()
+            samples[name].append((time.perf_counter() - start) / counts[name])
+    return {n: Timing(statistics.median(s), min(s)) for n, s in samples.items()}
+
+
+def table(title: str, rows: Mapping[str, Mapping[str, Timing]]) -> str:
+    """A Markdown table: median microseconds, and how many times longer than ours in brackets."""
+    names = list(dict.fromkeys(name for timings in rows.values() for name in timings))
+    lines = [f"| {title} | {' | '.join(names)} |", "|---" * (len(names) + 1) + "|"]
+    for row, timings in rows.items():
+        ours = timings["relax_mlir"].median
+        cells = []
+        for name in names:
+            if name not in timings:
+                cells.append("")
+                continue
+            median = timings[name].median
+            ratio = "" if name == "relax_mlir" else f" ({median / ours:.2f}x)"
+            cells.append(f"{median * 1e6:.1f} us{ratio}")
+        lines.append(f"| {row} | {' | '.join(cells)} |")
+    return "\n".join(lines)
