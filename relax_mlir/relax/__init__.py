@@ -1,0 +1,45 @@
+"""Relax: the graph language (TVM's `tvm.relax`).  Names are imported on first use."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+# Module of this package -> the names it gives.
+_EXPORTS = {
+    "expr": (
+        "Call Constant DataTypeImm DataflowVar Expr ExternFunc GlobalVar If Op PrimValue "
+        "RelaxExpr ShapeExpr StringImm Tuple TupleGetItem Var call_global const get_shape_of"
+    ),
+    "blocks": "Binding BindingBlock DataflowBlock MatchCast SeqExpr VarBinding",
+    "struct_info": (
+        "AnyType DynTensorType FuncStructInfo FuncType ObjectStructInfo ObjectType PrimStructInfo "
+        "PrimType ShapeStructInfo ShapeType StructInfo TensorStructInfo TensorType "
+        "TupleStructInfo TupleType Type"
+    ),
+    "function": "Function",
+    "block_builder": "BlockBuilder",
+    "convenience": "prim_value shape extern str dtype tuple",
+    "pipelines": "get_pipeline register_pipeline",
+    "vm": "VirtualMachine build",
+}
+_MODULE_OF = {name: module for module, names in _EXPORTS.items() for name in names.split()}
+_MODULES = ("analysis", "frontend", "op", "transform", "vm")
+
+__all__ = [*_MODULE_OF, *_MODULES]  # pyright: ignore[reportUnsupportedDunderAll]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULE_OF:
+        module = importlib.import_module(f"{__name__}.{_MODULE_OF[name]}")
+        value = getattr(module, name)
+    elif name in _MODULES:
+        value = importlib.import_module(f"{__name__}.{name}")
+    else:
+        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,223 @@
+"""Calls that are not rows of the operator table, composites, and other names of operators."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from relax_mlir.ir.function import GlobalVar
+from relax_mlir.relax import symbols
+from relax_mlir.relax.expr import (
+    Call,
+    Expr,
+    ExternFunc,
+    Op,
+    PrimValue,
+    ShapeExpr,
+    Tuple,
+    as_expr,
+    get_shape_of,
+)
+from relax_mlir.relax.struct_info import StructInfo, TensorType, TupleType
+
+ALIASES: dict[str, str] = {
+    "relu": "nn.relu",
+    "gelu": "nn.gelu",
+    "silu": "nn.silu",
+    "softmax": "nn.softmax",
+    "log_softmax": "nn.log_softmax",
+    "layer_norm": "nn.layer_norm",
+    "transpose": "permute_dims",
+    "nn.permute_dims": "permute_dims",
+    "cast": "astype",
+    "nn.leaky_relu": "nn.leakyrelu",
+}
+"""Names that earlier versions had: alias -> operator."""
+
+
+def call_tir(
+    func: GlobalVar | str,
+    args: Any,
+    out_sinfo: Any = None,
+    tir_vars: Any = None,
+    *,
+    dtype: Any = None,
+    out_ty: Any = None,
+) -> Call:
+    """Call a TensorIR function of the module in destination-passing style.
+
+    The outputs are given as `out_sinfo=R.Tensor((2, 3), "float32")` (a list for several), as
+    `out_ty=`, or, as the first Relax did, as a shape with `dtype=`.  A string as callee names a
+    registered function: the call then is `call_dps_packed`.
+    """
+    outputs = output_types(out_ty if out_ty is not None else out_sinfo, dtype)
+    if isinstance(func, (str, ExternFunc)):
+        return call_dps_packed(func, args, outputs)
+    operands: list[Any] = [_global_var(func), argument_tuple(args)]
+    if tir_vars is not None:
+        operands.append(tir_vars if isinstance(tir_vars, ShapeExpr) else ShapeExpr(tir_vars))
+    return Call(Op.get("relax.call_tir"), operands, sinfo_args=outputs)
+
+
+def call_tir_inplace(
+    func: GlobalVar,
+    args: Any,
+    inplace_indices: int | Sequence[int],
+    out_sinfo: Any = None,
+    tir_vars: Any = None,
+    *,
+    out_ty: Any = None,
+) -> Call:
+    """As `call_tir`, but output i is written into argument `inplace_indices[i]`; -1 asks for a new
+    tensor."""
+    indices = [inplace_indices] if isinstance(inplace_indices, int) else list(inplace_indices)
+    outputs = output_types(out_ty if out_ty is not None else out_sinfo, None)
+    operands: list[Any] = [_global_var(func), argument_tuple(args)]
+    if tir_vars is not None:
+        operands.append(tir_vars if isinstance(tir_vars, ShapeExpr) else ShapeExpr(tir_vars))
+    if len(indices) != len(outputs):
+        raise ValueError(f"{len(outputs)} outputs, but {len(indices)} inplace_indices")
+    attributes = {"inplace_indices": indices}
+    return Call(Op.get("relax.call_tir_inplace"), operands, attributes, sinfo_args=outputs)
+
+
+def call_dps_packed(
+    func: str | ExternFunc,
+    args: Any,
+    out_sinfo: Any = None,
+    *,
+    dtype: Any = None,
+    out_ty: Any = None,
+) -> Call:
+    """Call a registered function that writes its results into tensors given after its arguments."""
+    outputs = output_types(out_ty if out_ty is not None else out_sinfo, dtype)
+    operands = [_extern(func), argument_tuple(args)]
+    return Call(Op.get("relax.call_dps_packed"), operands, sinfo_args=outputs)
+
+
+def call_packed(
+    func: str | ExternFunc, *args: Any, sinfo_args: Any = None, ty_args: Any = None
+) -> Call:
+    """Call a registered function for its result, which has type `sinfo_args`, and its effects."""
+    given = sinfo_args if ty_args is None else ty_args
+    return Call(_extern(func), [_argument(a) for a in args], sinfo_args=_as_list(given))
+
+
+def call_pure_packed(
+    func: str | ExternFunc, *args: Any, sinfo_args: Any = None, ty_args: Any = None
+) -> Call:
+    """Call a registered function that is promised to have no effects."""
+    given = sinfo_args if ty_args is None else ty_args
+    operands = [_extern(func), *[_argument(a) for a in args]]
+    return Call(Op.get("relax.call_pure_packed"), operands, sinfo_args=_as_list(given))
+
+
+def dense(x: Any, weight: Any, out_dtype: Any = None) -> Call:
+    """`x @ weight.T`: the weight is laid out (outputs, inputs)."""
+    from relax_mlir.relax import op
+
+    axes = None if weight.ndim == 2 else [*range(weight.ndim - 2), weight.ndim - 1, weight.ndim - 2]
+    return op.matmul(x, op.permute_dims(weight, axes), out_dtype)
+
+
+def linear(x: Any, weight: Any, bias: Any = None, out_dtype: Any = None) -> Call:
+    """`x @ weight.T + bias`."""
+    from relax_mlir.relax import op
+
+    product = dense(x, weight, out_dtype)
+    return product if bias is None else op.add(product, bias)
+
+
+def relu6(x: Any) -> Call:
+    """`min(max(x, 0), 6)`."""
+    from relax_mlir.relax import op
+
+    return op.clip(x, 0, 6)
+
+
+def masked_fill(x: Any, mask: Any, value: Any) -> Call:
+    """`x` with `value` where `mask` is true."""
+    from relax_mlir.relax import op
+
+    return op.where(mask, op.full_like(x, as_expr(value, x)), x)
+
+
+# -- arguments -----------------------------------------------------------------------------------
+
+
+def _as_list(value: Any) -> list[Any]:
+    if value is None:
+        return []
+    return list(value) if isinstance(value, (tuple, list)) else [value]
+
+
+def output_types(given: Any, dtype: Any) -> list[Any]:
+    """The output types of a call in destination-passing style, from any spelling."""
+    if given is None:
+        raise TypeError("the outputs' types are missing: out_sinfo=R.Tensor((2, 3), 'float32')")
+    if isinstance(given, TupleType):
+        return list(given.fields)
+    if isinstance(given, StructInfo) or hasattr(given, "as_struct_info"):
+        return [given]
+    if isinstance(given, ShapeExpr):
+        return [TensorType(given, _one(dtype))]
+    if not isinstance(given, (tuple, list)):
+        raise TypeError(f"expected the outputs' types, got {given!r}")
+    if all(map(symbols.is_dim, given)):
+        return [TensorType(given, _one(dtype))]
+    if any(isinstance(item, (tuple, list, ShapeExpr)) for item in given):
+        dtypes = list(dtype) if isinstance(dtype, (tuple, list)) else [dtype] * len(given)
+        return [TensorType(shape, d) for shape, d in zip(given, dtypes, strict=True)]
+    return list(given)
+
+
+def _one(dtype: Any) -> Any:
+    if dtype is None:
+        raise TypeError("a shape as output needs a dtype: call_tir(f, (x,), (2, 3), dtype='int8')")
+    return dtype[0] if isinstance(dtype, (tuple, list)) else dtype
+
+
+def _global_var(func: Any) -> GlobalVar:
+    if isinstance(func, GlobalVar):
+        return func
+    raise TypeError(f"the callee must be a function of the module or a name, got {func!r}")
+
+
+def _extern(func: Any) -> ExternFunc:
+    return func if isinstance(func, ExternFunc) else ExternFunc(func)
+
+
+def _argument(value: Any) -> Expr:
+    if isinstance(value, (bool, int, float)):
+        return PrimValue(value)
+    return as_expr(value)
+
+
+def argument_tuple(args: Any) -> Expr:
+    """The arguments of a call as one Tuple; a single tensor stands for itself."""
+    if isinstance(args, Tuple):
+        return args
+    if isinstance(args, Expr):
+        from relax_mlir.dialects.relax import types
+
+        return args if types.tuple_fields(args.mlir_type) is not None else Tuple([args])
+    if not isinstance(args, (tuple, list)):
+        args = [args]
+    return Tuple([as_expr(value) for value in args])
+
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "call_tir": call_tir,
+    "call_tir_inplace": call_tir_inplace,
+    "call_dps_packed": call_dps_packed,
+    "call_packed": call_packed,
+    "call_pure_packed": call_pure_packed,
+    "dense": dense,
+    "nn.dense": dense,
+    "linear": linear,
+    "nn.linear": linear,
+    "relu6": relu6,
+    "nn.relu6": relu6,
+    "masked_fill": masked_fill,
+    "get_shape_of": get_shape_of,
+}
