@@ -1,0 +1,173 @@
+"""Scalar dtypes, handles and buffers: annotations, constructors, symbols."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from relax_mlir.script.forms.statements import LetForm
+from relax_mlir.tir.expr import FloatImm, IntImm, Let, PrimExpr, SizeVar, Var
+from relax_mlir.tir.operators import cast, const
+
+
+class DType:
+    """`T.float32` and its like: an annotation, a conversion, and without arguments a symbol."""
+
+    def __init__(self, dtype: str):
+        self.dtype = dtype
+
+    def __call__(self, value: Any = None, *, is_size_var: bool = False) -> PrimExpr:
+        """A constant or cast of `value`; without it a new variable, named when it is assigned."""
+        if value is None:
+            return SizeVar("", self.dtype) if is_size_var else Var("", self.dtype)
+        if isinstance(value, str):
+            return FloatImm(self.dtype, float(value))
+        if isinstance(value, PrimExpr) and not isinstance(value, (IntImm, FloatImm)):
+            return cast(self.dtype, value)
+        return const(value, self.dtype)
+
+    def __repr__(self) -> str:
+        return f"T.{self.dtype}"
+
+
+class HandleType(DType):
+    """`T.handle`, plain or with what it points to: `T.handle("float32", "global")`."""
+
+    def __init__(self, pointee: str | None = None, scope: str = "global"):
+        super().__init__("handle")
+        self.pointee = pointee
+        self.scope = scope
+
+    def __call__(  # type: ignore[override]
+        self, dtype: Any = None, storage_scope: str = "global", **_: Any
+    ) -> Any:
+        if dtype is None:
+            return Var("", "handle")
+        return HandleType(dtype.dtype if isinstance(dtype, DType) else dtype, storage_scope)
+
+    def __getitem__(self, pointee: Any) -> HandleType:
+        return self(pointee)
+
+
+@dataclass(frozen=True)
+class LetType:
+    """`x: T.let[T.float32] = value` of TVM 0.27, and `T.let` alone."""
+
+    dtype: DType | None = None
+
+    def __getitem__(self, dtype: DType) -> LetType:
+        return LetType(dtype)
+
+    def __call__(self, var: Var, value: Any, body: Any = None) -> Any:
+        """`with T.let(x, value):` of older TVM; with a body, the expression."""
+        if body is not None:
+            return Let(var, value, body)
+        return LetForm(value, var)
+
+
+@dataclass
+class BufferForm:
+    """A buffer as declared: an annotation, or the right side of an assignment.
+
+    `how` is "param" (an annotation), "alloc" or "decl"; `properties` are keyword arguments of
+    `relax_mlir.tir.buffer.Buffer`.
+    """
+
+    shape: Sequence[Any]
+    dtype: str
+    how: str = "param"
+    properties: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass
+class MatchBufferForm:
+    """`T.match_buffer(source, ...)`: the buffer behind a handle, or a part of another buffer."""
+
+    source: Any
+    buffer: BufferForm
+
+
+def buffer_form(
+    how: str,
+    shape: Any,
+    dtype: Any = "float32",
+    data: Any = None,
+    strides: Any = None,
+    elem_offset: Any = None,
+    scope: str = "global",
+    align: int = 0,
+    offset_factor: int = 0,
+    buffer_type: str = "",
+    axis_separators: Any = None,
+    byte_offset: Any = None,
+    layout: Any = None,
+    *,
+    data_alignment: int = 0,
+    elem_bytes: Any = None,
+    logical_scope: Any = None,
+) -> BufferForm:
+    """A BufferForm from the arguments that TVM's buffer functions take.
+
+    Raises TypeError for arguments that have no meaning here.
+    """
+    del elem_bytes, logical_scope
+    unsupported = {"data": data, "byte_offset": byte_offset}
+    for name, value in unsupported.items():
+        if value is not None:
+            raise TypeError(f"a buffer with '{name}' is not supported")
+    if layout not in (None, "default"):
+        raise TypeError("a buffer with 'layout' is not supported")
+    sizes = list(shape) if isinstance(shape, (list, tuple)) else [shape]
+    alignment = align if align > 0 else data_alignment
+    given = {
+        "strides": list(strides) if strides else None,
+        "elem_offset": elem_offset,
+        "scope": scope or "global",
+        "data_alignment": max(alignment, 0),
+        "offset_factor": offset_factor,
+        "buffer_type": "" if buffer_type == "default" else buffer_type,
+        "axis_separators": list(axis_separators) if axis_separators else None,
+    }
+    kept = {k: v for k, v in given.items() if v not in (None, 0, "", "global") or k == "scope"}
+    if kept.get("scope") == "global":
+        del kept["scope"]
+    return BufferForm(sizes, dtype_name(dtype), how, kept)
+
+
+def dtype_name(dtype: Any) -> str:
+    """The name of a dtype given as text, as `T.float32`, or as numpy's."""
+    from relax_mlir.tir.expr import canonical_dtype
+
+    return dtype.dtype if isinstance(dtype, DType) else canonical_dtype(dtype)
+
+
+class BufferType:
+    """`T.Buffer((8,), "float32")`, `T.Buffer[(8,), "float32"]`, `T.Buffer[8, "float32"]`."""
+
+    def __call__(self, shape: Any, dtype: Any = "float32", *args: Any, **options: Any) -> Any:
+        return buffer_form("param", shape, dtype, *args, **options)
+
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, tuple) and any(isinstance(part, (str, DType)) for part in key[1:]):
+            return self(*key)
+        return self(key)
+
+
+def alloc_buffer(shape: Any, dtype: Any = "float32", *args: Any, **options: Any) -> BufferForm:
+    """`T.alloc_buffer`: a buffer that lives for the block or function it stands in."""
+    return buffer_form("alloc", shape, dtype, *args, **options)
+
+
+def decl_buffer(shape: Any, dtype: Any = "float32", *args: Any, **options: Any) -> BufferForm:
+    """`T.decl_buffer` without `data`: storage for the scope it stands in."""
+    return buffer_form("alloc", shape, dtype, *args, **options)
+
+
+def match_buffer(
+    source: Any, shape: Any = None, dtype: Any = "float32", *args: Any, **options: Any
+) -> MatchBufferForm:
+    """`T.match_buffer`: the buffer behind a handle parameter, or a view of a buffer's region."""
+    if shape is None:
+        raise TypeError("match_buffer needs a shape")
+    return MatchBufferForm(source, buffer_form("param", shape, dtype, *args, **options))

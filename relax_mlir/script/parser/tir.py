@@ -1,0 +1,474 @@
+"""The parser of `@T.prim_func` functions: Python statements to calls of `PrimFuncBuilder`.
+
+What a statement does depends on the form its expression gives (`relax_mlir.script.forms`); the
+tables of `tir_forms` have a row for each.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from typing import Any, TypeVar
+
+from relax_mlir.ir.function import BaseFunc
+from relax_mlir.script.forms.loops import LoopForm, builtin_range
+from relax_mlir.script.forms.types import BufferForm, DType, HandleType, LetType, MatchBufferForm
+from relax_mlir.script.parser import tir_forms
+from relax_mlir.script.parser.core import DialectParser, FunctionContext, is_docstring
+from relax_mlir.script.parser.environment import Environment
+from relax_mlir.script.parser.evaluator import BINARY, Semantics, unpack
+from relax_mlir.tir import operators
+from relax_mlir.tir.buffer import Buffer, BufferRegion
+from relax_mlir.tir.builder import PrimFuncBuilder
+from relax_mlir.tir.expr import BufferLoad, Call, IntImm, IterVar, PrimExpr, Var, as_expr
+
+
+class TirSemantics(Semantics):
+    """Python's truth operators on scalar expressions."""
+
+    def is_symbolic(self, value: Any) -> bool:
+        return isinstance(value, (PrimExpr, IterVar))
+
+    def both(self, left: Any, right: Any) -> PrimExpr:
+        return operators.logical_and(left, right)
+
+    def either(self, left: Any, right: Any) -> PrimExpr:
+        return operators.logical_or(left, right)
+
+    def invert(self, value: Any) -> PrimExpr:
+        return operators.logical_not(value)
+
+    def choose(self, condition: Any, then: Any, otherwise: Any) -> PrimExpr:
+        a, b = operators.promote(then, otherwise)
+        return Call(a.dtype, "if_then_else", [condition, a, b])
+
+    def binary(self, function: Callable[[Any, Any], Any], left: Any, right: Any) -> Any:
+        if isinstance(left, (BufferRegion, Buffer)) or isinstance(right, (BufferRegion, Buffer)):
+            raise TypeError("arithmetic on a whole buffer or a region; index an element")
+        return function(left, right)
+
+
+class TirParser(DialectParser):
+    """Parses one TensorIR function.
+
+    In 0.27's spelling a shape may mention `TypeVar`s and strings ("n * 2"); such a symbol is int64
+    unless the body declares it (`n = T.int32()`).
+    """
+
+    order = 0
+    semantics_class = TirSemantics
+
+    def __init__(self, context: FunctionContext):
+        super().__init__(context)
+        self.names.environment = _with_range(self.names.environment)
+        self.builder = PrimFuncBuilder(context.name, private=bool(self.option("private")))
+        self.attributes: dict[str, Any] = {}
+        self.blocks: list[Any] = []
+        self.loops: dict[Var, tuple[Any, Any]] = {}
+        self.symbols: dict[str, Var] = {}
+        self._rest: list[ExitStack] = []
+        self._done: set[ast.stmt] = set()
+
+    def parse(self) -> BaseFunc:
+        node = self.context.node
+        if node.args.vararg or node.args.kwarg or node.args.kwonlyargs:
+            raise self.error("a primitive function has plain parameters only", node)
+        return self.guard(node, self._parse, node)
+
+    def _parse(self, node: ast.FunctionDef) -> BaseFunc:
+        self._signature(node)
+        self.visit_body(node.body)
+        if "global_symbol" in self.attributes and self.option("private"):
+            raise self.error("a private function cannot have a global_symbol", node)
+        self.builder.set_attrs(self.attributes)
+        self.builder.location = self.span(node)
+        return self.builder.finish()
+
+    # -- the signature ----------------------------------------------------------------------------
+
+    def _signature(self, node: ast.FunctionDef) -> None:
+        """Make the parameters, in order; the buffers of handles are declared in the body."""
+        arguments = [*node.args.posonlyargs, *node.args.args]
+        annotations = {a.arg: self._annotation(a) for a in arguments}
+        handles = [n for n, a in annotations.items() if type(a) is HandleType]
+        for name, annotation in annotations.items():
+            if type(annotation) is DType:
+                self.names.define(name, Var(name, annotation.dtype))
+        matched = self._declarations(node, handles)
+        for argument in arguments:
+            self.guard(argument, self._parameter, argument, annotations[argument.arg], matched)
+
+    def _annotation(self, argument: ast.arg) -> Any:
+        if argument.annotation is None:
+            raise self.error(f"parameter '{argument.arg}' has no type", argument)
+        value = self.evaluate(argument.annotation)
+        if callable(value) and not isinstance(value, (DType, BufferForm)):
+            value = value()
+        if isinstance(value, BufferForm):
+            return value
+        if isinstance(value, DType):
+            return value
+        if isinstance(value, Var):
+            return HandleType() if value.dtype == "handle" else DType(value.dtype)
+        raise self.error(
+            f"parameter '{argument.arg}' is a buffer, a scalar or a handle, "
+            f"not {type(value).__name__}",
+            argument.annotation,
+            hint='write T.Buffer((8,), "float32"), T.int32 or T.handle',
+        )
+
+    def _declarations(
+        self, node: ast.FunctionDef, handles: Sequence[str]
+    ) -> dict[str, tuple[str, BufferForm]]:
+        """The symbols that the body declares, and the buffers behind the handles."""
+        for name in handles:
+            self.names.define(name, _Handle(name))
+        matched: dict[str, tuple[str, BufferForm]] = {}
+        for statement in node.body:
+            if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
+                self._declaration(statement, matched)
+        return matched
+
+    def _declaration(
+        self, statement: ast.Assign, matched: dict[str, tuple[str, BufferForm]]
+    ) -> None:
+        target, value = statement.targets[0], statement.value
+        parts = value.elts if isinstance(value, ast.Tuple) else [value]
+        callees = [self._callee(part) for part in parts]
+        if all(isinstance(c, DType) and type(c) is not HandleType for c in callees) and all(
+            isinstance(part, ast.Call) and not part.args for part in parts
+        ):
+            for name, symbol in unpack(self.context.source, target, self.evaluate(value)):
+                self._define_symbol(name.id, symbol)
+            self._done.add(statement)
+        elif getattr(callees[0], "__name__", "") == "match_buffer" and isinstance(target, ast.Name):
+            form = self.evaluate(value)
+            if isinstance(form, MatchBufferForm) and isinstance(form.source, _Handle):
+                if form.source.name in matched:
+                    message = f"handle '{form.source.name}' is matched twice"
+                    raise self.error(message, statement)
+                matched[form.source.name] = (target.id, form.buffer)
+                self._done.add(statement)
+        elif not any(isinstance(n, ast.Call) for n in ast.walk(value)):
+            self._try_define(target, value)
+
+    def _callee(self, node: ast.expr) -> Any:
+        """What a call calls, or None."""
+        if not isinstance(node, ast.Call) or not isinstance(node.func, (ast.Name, ast.Attribute)):
+            return None
+        try:
+            return self.evaluate(node.func)
+        except SyntaxError:
+            return None
+
+    def _try_define(self, target: ast.expr, value: ast.expr) -> None:
+        """Define a Python value that later declarations may use (`m = n * 2`)."""
+        try:
+            for name, part in unpack(self.context.source, target, self.evaluate(value)):
+                self.names.define(name.id, part)
+        except SyntaxError:
+            return  # reported when the statement is parsed in its turn
+
+    def _define_symbol(self, name: str, symbol: Var) -> None:
+        symbol.name = symbol.name or name
+        self.symbols[name] = symbol
+        self.names.define(name, symbol)
+
+    def _parameter(
+        self, argument: ast.arg, annotation: Any, matched: dict[str, tuple[str, BufferForm]]
+    ) -> None:
+        name = argument.arg
+        self.builder.location = self.span(argument)
+        if type(annotation) is HandleType and name in matched:
+            buffer_name, form = matched[name]
+            self.names.define(buffer_name, self._buffer_parameter(buffer_name, form))
+        elif isinstance(annotation, BufferForm):
+            self.names.define(name, self._buffer_parameter(name, annotation))
+        elif type(annotation) is DType:
+            self.builder.scalar_param(self.names.lookup(name))
+        else:
+            self.names.define(name, self.builder.scalar_param(name, annotation.dtype))
+
+    def _buffer_parameter(self, name: str, form: BufferForm) -> Buffer:
+        shape = [self.dimension(size) for size in form.shape]
+        return self.builder.buffer_param(name, shape, form.dtype, **self.properties(form))
+
+    def properties(self, form: BufferForm) -> dict[str, Any]:
+        """The properties of a buffer, with symbols in strides and offset made variables."""
+        result = dict(form.properties)
+        if "strides" in result:
+            result["strides"] = [self.dimension(s) for s in result["strides"]]
+        if "elem_offset" in result:
+            result["elem_offset"] = self.dimension(result["elem_offset"])
+        return result
+
+    def dimension(self, size: Any) -> Any:
+        """A size that may be given as text or as a TypeVar."""
+        if isinstance(size, TypeVar):
+            return self._symbol(size.__name__)
+        if not isinstance(size, str):
+            return size
+        tree = ast.parse(size.strip(), mode="eval").body
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Name) and not self.names.is_local(node.id):
+                self._symbol(node.id)
+        return self.evaluate(tree)
+
+    def _symbol(self, name: str) -> Var:
+        if name not in self.symbols:
+            self._define_symbol(name, Var(name, "int64"))
+        return self.symbols[name]
+
+    # -- statements -------------------------------------------------------------------------------
+
+    def at(self, node: ast.stmt) -> None:
+        self.builder.location = self.span(node)
+
+    def visit_body(self, statements: Sequence[ast.stmt]) -> None:
+        """A statement such as `T.launch_thread` opens a scope that ends with the body."""
+        with ExitStack() as rest:
+            self._rest.append(rest)
+            try:
+                for statement in statements:
+                    if not is_docstring(statement) and statement not in self._done:
+                        self.visit(statement)
+            finally:
+                self._rest.pop()
+
+    def enter_rest(self, manager: Any) -> Any:
+        """Enter a context manager for the rest of the current body."""
+        return self._rest[-1].enter_context(manager)
+
+    def visit_expr(self, node: ast.Expr) -> None:
+        value = self.evaluate(node.value)
+        handler = tir_forms.STATEMENTS.get(type(value))
+        if handler is not None:
+            handler(self, value, node)
+        elif isinstance(value, PrimExpr):
+            self.builder.evaluate(value)
+        elif isinstance(value, (BufferForm, MatchBufferForm)):
+            raise self.error("the buffer needs a name: assign it to one", node)
+        elif value is not None:
+            raise self.error(f"this statement has no effect: {ast.unparse(node)}", node)
+
+    def visit_assign(self, node: ast.Assign) -> None:
+        value = self.evaluate(node.value)
+        for target in node.targets:
+            self._assign(target, value, node)
+
+    def _assign(self, target: ast.expr, value: Any, node: ast.stmt) -> None:
+        if isinstance(target, ast.Subscript):
+            self._store(target, value)
+            return
+        if isinstance(target, (ast.Tuple, ast.List)):
+            for element, part in _pairs(self, target, tir_forms.parts(value)):
+                self._assign(element, part, node)
+            return
+        if not isinstance(target, ast.Name):
+            raise self.error("cannot assign to this expression", target)
+        self.bind(target.id, value, node)
+
+    def bind(self, name: str, value: Any, node: ast.AST) -> None:
+        """Give a value a name: a form is carried out, an expression becomes a variable."""
+        handler = tir_forms.ASSIGNMENTS.get(type(value))
+        if handler is not None:
+            self.names.define(name, handler(self, name, value, node))
+        elif isinstance(value, Var):
+            if not value.name:
+                value.name = name
+            self.names.define(name, value)
+        elif isinstance(value, PrimExpr) and not isinstance(value, IntImm):
+            self.names.define(name, self.let(name, value))
+        else:
+            self.names.define(name, value)
+
+    def let(self, name: str, value: PrimExpr, var: Var | None = None) -> Var:
+        """A variable of the program with a value."""
+        variable = var or Var(name, value.dtype)
+        variable.name = variable.name or name
+        self.builder.let(variable, value)
+        return variable
+
+    def _store(self, target: ast.Subscript, value: Any) -> None:
+        buffer = self.evaluate(target.value)
+        if not isinstance(buffer, Buffer):
+            kind = type(buffer).__name__
+            raise self.error(f"only elements of buffers can be assigned, not of a {kind}", target)
+        self.store(buffer, self.evaluate(target.slice), value, target)
+
+    def store(self, buffer: Buffer, indices: Any, value: Any, node: ast.AST) -> None:
+        """`buffer[indices] = value`, the value converted to the buffer's dtype."""
+        if isinstance(value, (Buffer, BufferRegion)):
+            raise self.error("an element is assigned a scalar, not a region", node)
+        access = buffer[indices]
+        if not isinstance(access, BufferLoad):
+            raise self.error("a store names one element, or a vector with a step", node)
+        if isinstance(value, (bool, int, float)):
+            value = operators.const(value, access.dtype)
+        converted = operators.cast(access.dtype, as_expr(value))
+        self.builder.store(buffer, converted, list(access.indices))
+
+    def visit_augassign(self, node: ast.AugAssign) -> None:
+        operation = BINARY[type(node.op)]
+        value = self.evaluate(node.value)
+        if isinstance(node.target, ast.Subscript):
+            old = self.evaluate(node.target)
+            self._store(node.target, self.semantics.binary(operation, old, value))
+            return
+        assert isinstance(node.target, ast.Name)
+        old = self.names.lookup(node.target.id)
+        if isinstance(old, PrimExpr) or isinstance(value, PrimExpr):
+            raise self.error(
+                "a variable is assigned once; what changes is an element of a buffer",
+                node,
+                hint='allocate one: x = T.alloc_buffer((1,), "float32", scope="local")',
+            )
+        self.names.assign(node.target.id, operation(old, value))
+
+    def visit_annassign(self, node: ast.AnnAssign) -> None:
+        if node.value is None:
+            raise self.error("a variable needs a value", node)
+        if not isinstance(node.target, ast.Name):
+            raise self.error("only a name can have a type here", node.target)
+        kind = self.evaluate(node.annotation)
+        value = self.evaluate(node.value)
+        if isinstance(kind, LetType):
+            kind = kind.dtype
+        if not isinstance(kind, DType):
+            self.bind(node.target.id, value, node)
+            return
+        typed = operators.const(value, kind.dtype) if _is_number(value) else as_expr(value)
+        if typed.dtype != kind.dtype:
+            name = node.target.id
+            raise self.error(f"'{name}' is {kind.dtype}, its value is {typed.dtype}", node)
+        self.names.define(node.target.id, self.let(node.target.id, typed))
+
+    def visit_for(self, node: ast.For) -> None:
+        form = self.evaluate(node.iter)
+        if not isinstance(form, LoopForm):
+            raise self.error(
+                f"a for statement runs over a loop, not over a {type(form).__name__}",
+                node.iter,
+                hint="use range, T.serial, T.grid, T.parallel, T.vectorized, T.unroll or "
+                "T.thread_binding",
+            )
+        if node.orelse:
+            raise self.error("a for statement has no else here", node.orelse[0])
+        targets = _loop_targets(self, node.target, len(form.bounds))
+        with self.names.scope(), ExitStack() as nest:
+            variables = [
+                nest.enter_context(tir_forms.loop(self, form, i, name))
+                for i, name in enumerate(targets)
+            ]
+            _define_targets(self, node.target, variables)
+            self.visit_body(node.body)
+
+    def visit_while(self, node: ast.While) -> None:
+        if node.orelse:
+            raise self.error("a while statement has no else here", node.orelse[0])
+        condition = self.evaluate(node.test)
+        with self.builder.while_(as_expr(condition)), self.names.scope():
+            self.visit_body(node.body)
+
+    def visit_if(self, node: ast.If) -> None:
+        condition = self.evaluate(node.test)
+        if not self.semantics.is_symbolic(condition):
+            self.visit_body(node.body if condition else node.orelse)
+            return
+        with self.builder.if_(as_expr(condition)), self.names.scope():
+            self.visit_body(node.body)
+        if node.orelse:
+            with self.builder.else_(), self.names.scope():
+                self.visit_body(node.orelse)
+
+    def visit_with(self, node: ast.With) -> None:
+        with self.names.scope(), ExitStack() as opened:
+            for item in node.items:
+                value = self.evaluate(item.context_expr)
+                handler = tir_forms.SCOPES.get(type(value))
+                if handler is None:
+                    kind = type(value).__name__
+                    raise self.error(f"a {kind} opens no scope", item.context_expr)
+                result = opened.enter_context(handler(self, value, item))
+                if item.optional_vars is not None:
+                    self._assign(item.optional_vars, result, node)
+            self.visit_body(node.body)
+
+    def visit_assert(self, node: ast.Assert) -> None:
+        message = "assertion failed" if node.msg is None else self.evaluate(node.msg)
+        tir_forms.assertion(self, self.evaluate(node.test), message)
+
+    def visit_return(self, node: ast.Return) -> None:
+        empty = node.value is None or (
+            isinstance(node.value, ast.Constant) and node.value.value is None
+        )
+        if not empty:
+            raise self.error(
+                "a primitive function returns nothing: it writes to buffers it is given", node
+            )
+
+    def visit_functiondef(self, node: ast.FunctionDef) -> None:
+        self.names.define(node.name, tir_forms.local_macro(self, node))
+
+
+class _Handle:
+    """A handle parameter whose buffer is declared by `T.match_buffer`."""
+
+    def __init__(self, name: str):
+        self.name = name
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (bool, int, float))
+
+
+def _with_range(environment: Environment) -> Environment:
+    """The environment in which `range` is a loop, unless the user defined another."""
+    changed = environment.with_names({})
+    changed.tables = [*changed.tables[:-1], {"range": builtin_range}, changed.tables[-1]]
+    return changed
+
+
+def _pairs(parser: TirParser, target: ast.Tuple | ast.List, values: Any) -> list[Any]:
+    if any(isinstance(element, ast.Starred) for element in target.elts):
+        return [(name, part) for name, part in unpack(parser.context.source, target, values)]
+    try:
+        parts = list(values)
+    except TypeError:
+        kind = type(values).__name__
+        raise parser.error(f"a {kind} cannot be unpacked", target) from None
+    if len(parts) != len(target.elts):
+        message = f"{len(target.elts)} names on the left, {len(parts)} values on the right"
+        raise parser.error(message, target)
+    return list(zip(target.elts, parts, strict=True))
+
+
+def _loop_targets(parser: TirParser, target: ast.expr, count: int) -> list[str]:
+    """The names of the loop variables."""
+    if isinstance(target, ast.Name):
+        if count == 1:
+            return [target.id]
+        return [f"{target.id}_{i}" for i in range(count)]
+    if not isinstance(target, (ast.Tuple, ast.List)):
+        raise parser.error("a loop variable is a name", target)
+    names = [e.value if isinstance(e, ast.Starred) else e for e in target.elts]
+    if any(not isinstance(n, ast.Name) for n in names):
+        raise parser.error("a loop variable is a name", target)
+    starred = [i for i, e in enumerate(target.elts) if isinstance(e, ast.Starred)]
+    texts = [n.id for n in names]  # type: ignore[attr-defined]
+    if starred and count >= len(texts) - 1:
+        at, extra = starred[0], count - len(texts) + 1
+        texts[at : at + 1] = [f"{texts[at]}_{i}" for i in range(extra)]
+    if len(texts) != count:
+        raise parser.error(f"{len(texts)} loop variables for {count} loops", target)
+    return texts
+
+
+def _define_targets(parser: TirParser, target: ast.expr, variables: list[Var]) -> None:
+    if isinstance(target, ast.Name):
+        many = len(variables) != 1
+        parser.names.define(target.id, tuple(variables) if many else variables[0])
+        return
+    for name, part in unpack(parser.context.source, target, variables):
+        parser.names.define(name.id, part)

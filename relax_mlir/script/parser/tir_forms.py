@@ -1,0 +1,384 @@
+"""What the parser does with each form: tables by the kind of statement the form stands in."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from typing import TYPE_CHECKING, Any
+
+from relax_mlir.script.forms.blocks import (
+    AccessForm,
+    AxisForm,
+    BlockAttrForm,
+    BlockForm,
+    InitForm,
+    WhereForm,
+)
+from relax_mlir.script.forms.loops import LoopForm
+from relax_mlir.script.forms.macros import Macro, MacroCall, MacroDecorator
+from relax_mlir.script.forms.statements import (
+    AssertForm,
+    AttrForm,
+    EvaluateForm,
+    FuncAttrForm,
+    LaunchForm,
+    LetForm,
+    MetaForm,
+    StoreForm,
+    ThreadForm,
+)
+from relax_mlir.script.forms.types import BufferForm, MatchBufferForm
+from relax_mlir.script.parser.environment import VariableTable
+from relax_mlir.script.parser.evaluator import Evaluator
+from relax_mlir.tir import operators
+from relax_mlir.tir.buffer import BufferRegion
+from relax_mlir.tir.expr import (
+    FloatImm,
+    IntImm,
+    PrimExpr,
+    StringImm,
+    Var,
+    as_expr,
+)
+
+if TYPE_CHECKING:
+    from relax_mlir.script.parser.tir import TirParser
+
+
+# -- loops ----------------------------------------------------------------------------------------
+
+
+@contextmanager
+def loop(parser: TirParser, form: LoopForm, index: int, name: str) -> Iterator[PrimExpr]:
+    """Open loop `index` of a form; gives the loop variable (an expression if there is a step)."""
+    builder = parser.builder
+    start, extent = form.extents()[index]
+    step = form.step
+    annotations = python_value(form.annotations)
+    if _constant(step) != 1:
+        if _constant(step) is None or _constant(step) <= 0:
+            raise ValueError("the step of a loop must be a positive constant")
+        extent, first = operators.ceildiv(extent, step), start
+        start = 0
+    with builder.for_(
+        form.kind,
+        start,
+        extent,
+        name,
+        dtype=form.dtype,
+        thread=form.thread,
+        annotations=annotations or None,
+    ) as variable:
+        if _constant(step) != 1:
+            yield operators.add(first, operators.multiply(variable, step))
+            return
+        parser.loops[variable] = (start, extent)
+        yield variable
+
+
+def _constant(value: Any) -> int | None:
+    if isinstance(value, IntImm):
+        return value.value
+    return value if isinstance(value, int) else None
+
+
+# -- blocks ---------------------------------------------------------------------------------------
+
+
+@contextmanager
+def _block(parser: TirParser, form: BlockForm, node: ast.AST) -> Iterator[Any]:
+    if form.name == "root" and not parser.blocks and not parser.loops:
+        # The function's body is the root block.
+        parser.blocks.append(None)
+        try:
+            yield None
+        finally:
+            parser.blocks.pop()
+        return
+    with parser.builder.block(form.name) as frame:
+        parser.blocks.append(frame)
+        try:
+            yield frame
+        finally:
+            parser.blocks.pop()
+
+
+@contextmanager
+def _init(parser: TirParser, form: InitForm, node: ast.AST) -> Iterator[None]:
+    with _frame(parser, "T.init").init():
+        yield
+
+
+def _frame(parser: TirParser, what: str) -> Any:
+    if not parser.blocks or parser.blocks[-1] is None:
+        raise ValueError(f"{what} stands in a block")
+    return parser.blocks[-1]
+
+
+def _axis(parser: TirParser, name: str, form: AxisForm, node: ast.AST) -> Var:
+    frame = _frame(parser, "T.axis")
+    if len(form.kinds) != 1:
+        raise ValueError(f"{len(form.kinds)} iteration variables need as many names")
+    domain, binding = form.domains[0], as_expr(form.bindings[0])
+    if domain is None:
+        if not isinstance(binding, Var) or binding not in parser.loops:
+            raise ValueError(f"T.axis.remap takes loop variables, not {binding}")
+        domain = parser.loops[binding]
+    elif isinstance(domain, (tuple, list)):
+        begin, end = domain
+        domain = (begin, operators.subtract(end, begin))
+    else:
+        domain = (0, domain)
+    return frame.iter_var(form.kinds[0], domain, binding, name, form.dtype)
+
+
+def _access(parser: TirParser, form: AccessForm, node: ast.AST) -> None:
+    regions = [BufferRegion.of(region) for region in form.regions]
+    if parser.blocks and parser.blocks[-1] is None:
+        return  # the root block's are those of its blocks
+    frame = _frame(parser, "T.writes" if form.writes else "T.reads")
+    (frame.writes if form.writes else frame.reads)(regions)
+
+
+def _where(parser: TirParser, form: WhereForm, node: ast.AST) -> None:
+    _frame(parser, "T.where").where(as_expr(form.predicate))
+
+
+def _block_attr(parser: TirParser, form: BlockAttrForm, node: ast.AST) -> None:
+    annotations = python_value(form.annotations)
+    if parser.blocks and parser.blocks[-1] is None:
+        parser.attributes.setdefault("root_annotations", {}).update(annotations)
+        return
+    _frame(parser, "T.block_attr").annotate(annotations)
+
+
+# -- buffers and variables ------------------------------------------------------------------------
+
+
+def _buffer(parser: TirParser, name: str, form: BufferForm, node: ast.AST) -> Any:
+    if form.how == "param":
+        raise TypeError("T.Buffer is a type; T.alloc_buffer makes a buffer")
+    properties = parser.properties(form)
+    shape = [parser.dimension(size) for size in form.shape]
+    return parser.builder.alloc_buffer(name, shape, form.dtype, **properties)
+
+
+def _match_buffer(parser: TirParser, name: str, form: MatchBufferForm, node: ast.AST) -> Any:
+    raise TypeError("T.match_buffer takes a handle parameter of the function, by its name")
+
+
+def _meta(parser: TirParser, name: str, form: MetaForm, node: ast.AST) -> Any:
+    return form.value
+
+
+def _let(parser: TirParser, name: str, form: LetForm, node: ast.AST) -> Var:
+    return parser.let(name, as_expr(form.value), form.var)
+
+
+@contextmanager
+def _let_scope(parser: TirParser, form: LetForm, node: ast.AST) -> Iterator[Var]:
+    value = as_expr(form.value)
+    target = node.optional_vars if isinstance(node, ast.withitem) else None
+    name = target.id if isinstance(target, ast.Name) else "v"
+    yield parser.let(name, value, form.var)
+
+
+def _thread(parser: TirParser, name: str, form: ThreadForm, node: ast.AST) -> ThreadForm:
+    if form.var is not None:
+        form.var.name = form.var.name or name
+    return form
+
+
+def _launch_name(form: LaunchForm) -> tuple[str, str]:
+    if isinstance(form.thread, str):
+        return form.thread, form.thread.replace(".", "_")
+    name = form.thread.var.name if form.thread.var is not None else ""
+    return form.thread.tag, name or form.thread.tag.replace(".", "_")
+
+
+@contextmanager
+def _launch_scope(parser: TirParser, form: LaunchForm, node: ast.AST) -> Iterator[PrimExpr]:
+    tag, name = _launch_name(form)
+    target = getattr(node, "optional_vars", None)
+    if isinstance(target, ast.Name):
+        name = target.id
+    threads = LoopForm("thread_binding", [(0, form.extent)], thread=tag)
+    with loop(parser, threads, 0, name) as variable:
+        if isinstance(form.thread, ThreadForm):
+            parser.names.assign(name, variable)
+        yield variable
+
+
+def _launch(parser: TirParser, form: LaunchForm, node: ast.AST) -> None:
+    parser.enter_rest(_launch_scope(parser, form, node))
+
+
+def _launch_assign(parser: TirParser, name: str, form: LaunchForm, node: ast.AST) -> PrimExpr:
+    tag, _ = _launch_name(form)
+    threads = LoopForm("thread_binding", [(0, form.extent)], thread=tag)
+    return parser.enter_rest(loop(parser, threads, 0, name))
+
+
+# -- other statements -----------------------------------------------------------------------------
+
+
+def _func_attr(parser: TirParser, form: FuncAttrForm, node: ast.AST) -> None:
+    for key, value in form.attributes.items():
+        parser.attributes[canonical_key(key)] = python_value(value)
+
+
+def canonical_key(key: str) -> str:
+    """An attribute's name as it is kept: TVM 0.27's "tirx.noalias" is "tir.noalias"."""
+    return "tir." + key.removeprefix("tirx.") if key.startswith("tirx.") else key
+
+
+def python_value(value: Any) -> Any:
+    """Constants inside attributes as Python values."""
+    if isinstance(value, IntImm):
+        return bool(value.value) if value.dtype == "bool" else value.value
+    if isinstance(value, (FloatImm, StringImm)):
+        return value.value
+    if isinstance(value, Mapping):
+        return {str(k): python_value(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [python_value(v) for v in value]
+    if isinstance(value, PrimExpr):
+        raise TypeError(f"an attribute holds constants, not {value}")
+    return value
+
+
+def _evaluate(parser: TirParser, form: EvaluateForm, node: ast.AST) -> None:
+    parser.builder.evaluate(as_expr(form.value))
+
+
+def _store(parser: TirParser, form: StoreForm, node: ast.AST) -> None:
+    indices = form.indices if isinstance(form.indices, (list, tuple)) else [form.indices]
+    parser.store(form.buffer, tuple(indices), form.value, node)
+
+
+def _assert(parser: TirParser, form: AssertForm, node: ast.AST) -> None:
+    assertion(parser, form.condition, form.message)
+
+
+def assertion(parser: TirParser, condition: Any, message: Any) -> None:
+    """`assert condition, message`; TVM 0.27 writes the message as ("RuntimeError", ["text"])."""
+    if isinstance(message, tuple) and len(message) == 2:
+        parts = message[1] if isinstance(message[1], (list, tuple)) else [message[1]]
+        message = "".join(str(part) for part in parts)
+    if not parser.semantics.is_symbolic(condition):
+        if not condition:
+            raise AssertionError(str(message))
+        return
+    parser.builder.assert_(as_expr(condition), str(message))
+
+
+@contextmanager
+def _attr_scope(parser: TirParser, form: AttrForm, node: ast.AST) -> Iterator[None]:
+    """An attribute of a scope is the annotation of a loop that runs once."""
+    annotations = {str(k): python_value(v) for k, v in form.attributes.items()}
+    with parser.builder.for_("serial", 0, 1, "attr", annotations=annotations):
+        yield
+
+
+def _attr(parser: TirParser, form: AttrForm, node: ast.AST) -> None:
+    parser.enter_rest(_attr_scope(parser, form, node))
+
+
+# -- macros ---------------------------------------------------------------------------------------
+
+
+def local_macro(parser: TirParser, node: ast.FunctionDef) -> Macro:
+    """A macro defined inside a function; it sees the function's names."""
+    decorators = [
+        parser.evaluate(d.func if isinstance(d, ast.Call) else d) for d in node.decorator_list
+    ]
+    if not any(isinstance(d, MacroDecorator) for d in decorators):
+        raise parser.error(
+            "a function inside a function is a macro: decorate it with @T.macro", node
+        )
+    environment = parser.names.environment
+    for scope in parser.names.snapshot():
+        environment = environment.with_names(scope)
+    return Macro(parser.context.source, node, environment)
+
+
+def _inline(parser: TirParser, call: MacroCall, node: ast.AST) -> None:
+    """Parse a macro's body in place, with its own names and source."""
+    macro = call.macro
+    saved = (parser.names, parser.evaluate, parser.context.source)
+    environment = macro.environment
+    if not macro.hygienic:
+        environment = saved[0].environment
+        for scope in saved[0].snapshot():
+            environment = environment.with_names(scope)
+    parser.names = VariableTable(environment_with_range(parser, environment))
+    parser.context.source = macro.source
+    parser.evaluate = Evaluator(macro.source, parser.names, parser.semantics)
+    try:
+        for name, value in call.arguments.items():
+            parser.names.define(name, value)
+        parser.visit_body(macro.node.body)
+    finally:
+        parser.names, parser.evaluate, parser.context.source = saved
+
+
+def environment_with_range(parser: TirParser, environment: Any) -> Any:
+    """The macro's environment with the program's meaning of `range`."""
+    from relax_mlir.script.forms.loops import builtin_range
+
+    changed = environment.with_names({})
+    changed.tables = [*changed.tables[:-1], {"range": builtin_range}, changed.tables[-1]]
+    return changed
+
+
+# -- the tables -----------------------------------------------------------------------------------
+
+
+def parts(value: Any) -> Any:
+    """What a value is unpacked into: one axis for each variable of a remap."""
+    if isinstance(value, AxisForm):
+        return [
+            AxisForm([kind], [domain], [binding], value.dtype)
+            for kind, domain, binding in zip(
+                value.kinds, value.domains, value.bindings, strict=True
+            )
+        ]
+    return value
+
+
+STATEMENTS: dict[type, Callable[[Any, Any, ast.AST], None]] = {
+    AccessForm: _access,
+    WhereForm: _where,
+    BlockAttrForm: _block_attr,
+    FuncAttrForm: _func_attr,
+    EvaluateForm: _evaluate,
+    StoreForm: _store,
+    AssertForm: _assert,
+    AttrForm: _attr,
+    LaunchForm: _launch,
+    MacroCall: _inline,
+}
+"""Forms that stand alone."""
+
+ASSIGNMENTS: dict[type, Callable[[Any, str, Any, ast.AST], Any]] = {
+    AxisForm: _axis,
+    BufferForm: _buffer,
+    MatchBufferForm: _match_buffer,
+    MetaForm: _meta,
+    LetForm: _let,
+    ThreadForm: _thread,
+    LaunchForm: _launch_assign,
+}
+"""Forms that are given a name; the result is what the name stands for."""
+
+SCOPES: dict[type, Callable[[Any, Any, Any], AbstractContextManager[Any]]] = {
+    BlockForm: _block,
+    InitForm: _init,
+    AttrForm: _attr_scope,
+    LetForm: _let_scope,
+    LaunchForm: _launch_scope,
+}
+"""Forms that stand in a with statement."""
+
+__all__ = ["ASSIGNMENTS", "SCOPES", "STATEMENTS", "loop", "parts"]

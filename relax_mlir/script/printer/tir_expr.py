@@ -1,0 +1,458 @@
+"""Reads scalar values of TensorIR in MLIR back as expressions, the inverse of `tir/emit.py`.
+
+An expression is rebuilt node by node and never simplified, so that printing it and parsing the text
+emits the same operations again.  Values known by name (parameters, loop and iteration variables,
+`let` variables) are variables; everything else is the expression of the operation that makes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from relax_mlir.dialects import dtypes
+from relax_mlir.errors import Error
+from relax_mlir.mlir import arith, ir
+from relax_mlir.tir import expr as E
+from relax_mlir.tir.buffer import Buffer
+
+
+class ExprReader:
+    """Reads values; `variables` and `buffers` say what is known by name."""
+
+    def __init__(self) -> None:
+        self.variables: dict[ir.Value, E.PrimExpr] = {}
+        self.buffers: dict[ir.Value, Buffer] = {}
+
+    def read(self, value: ir.Value, hint: str | None = None) -> E.PrimExpr:
+        """The expression of a value; `hint` is the dtype that the context gives a constant.
+
+        Raises Error for an operation that has no spelling.
+        """
+        known = self.variables.get(value)
+        if known is not None:
+            return known
+        op = value.owner
+        if isinstance(op, ir.Block):
+            raise Error(f"a block argument without a name in {value}")
+        read = READERS.get(op.name)
+        if read is None:
+            raise Error(f"operation '{op.name}' has no TVMScript spelling: {op}")
+        return read(self, op.operation, hint)
+
+    def buffer(self, value: ir.Value) -> Buffer:
+        known = self.buffers.get(value)
+        if known is None:
+            raise Error(f"a buffer without a TVMScript spelling: {value}")
+        return known
+
+    def index(self, value: ir.Value | int, dtype: str = "int32") -> E.PrimExpr:
+        """A bound, size or subscript."""
+        return E.IntImm(dtype, value) if isinstance(value, int) else self.read(value, dtype)
+
+    def operands(self, op: ir.Operation, hint: str | None) -> list[E.PrimExpr]:
+        """The operands; a constant takes the dtype of the other operand."""
+        values = list(op.operands)
+        dtype = next((self.read(v).dtype for v in values if not is_constant(v)), None)
+        return [self.read(v, dtype or hint) for v in values]
+
+
+def raw(node: type[E.PrimExpr], dtype: str, **fields: Any) -> Any:
+    """A node as given: operands may differ in integer width, nothing is folded or cast."""
+    made = object.__new__(node)
+    made.__dict__.update(fields)
+    made.dtype = dtype
+    made.span = None
+    return made
+
+
+def is_constant(value: ir.Value) -> bool:
+    return not isinstance(value.owner, ir.Block) and value.owner.name == "arith.constant"
+
+
+def natural_dtype(kind: ir.Type) -> str:
+    """The dtype of a value whose signedness is not known otherwise."""
+    if isinstance(kind, ir.IndexType):
+        return "int32"
+    if isinstance(kind, ir.VectorType):
+        return f"{dtypes.from_mlir(kind.element_type)}x{kind.shape[0]}"
+    return dtypes.from_mlir(kind)
+
+
+def _width(dtype: str) -> int:
+    return 1 if dtype == "bool" else dtypes.bits(dtype)
+
+
+# -- constants and index arithmetic ---------------------------------------------------------------
+
+
+def _constant(reader: ExprReader, op: ir.Operation, hint: str | None) -> E.PrimExpr:
+    kind, attribute = op.results[0].type, op.attributes["value"]
+    dtype = natural_dtype(kind)
+    if isinstance(kind, ir.VectorType):
+        splat = ir.DenseElementsAttr(attribute).get_splat_value()
+        scalar = E.scalar_dtype(hint) if hint else E.scalar_dtype(dtype)
+        return E.Broadcast(_number(splat, kind.element_type, scalar), kind.shape[0])
+    return _number(attribute, kind, hint or dtype)
+
+
+def _number(attribute: ir.Attribute, kind: ir.Type, dtype: str) -> E.PrimExpr:
+    natural = natural_dtype(kind)
+    if isinstance(kind, ir.FloatType):
+        return E.FloatImm(natural, ir.FloatAttr(attribute).value)
+    if natural == "bool":
+        return E.IntImm("bool", bool(ir.IntegerAttr(attribute).value))
+    number = int(ir.IntegerAttr(attribute).value)
+    if isinstance(kind, ir.IndexType):
+        fits = -(2**31) <= number < 2**31
+        return E.IntImm(dtype if dtype in ("int32", "int64") and fits else "int64", number)
+    same_width = dtypes.is_integer(dtype) and _width(dtype) == _width(natural)
+    dtype = dtype if same_width else natural
+    if dtypes.is_unsigned(dtype):
+        number %= 1 << _width(dtype)
+    return E.IntImm(dtype, number)
+
+
+def _apply(reader: ExprReader, op: ir.Operation, hint: str | None) -> E.PrimExpr:
+    operands = [reader.read(v) for v in op.operands]
+    wide = any(o.dtype == "int64" for o in operands)
+    amap = ir.AffineMapAttr(op.attributes["map"]).value
+    return _affine(amap.results[0], operands, amap.n_dims, "int64" if wide else "int32")
+
+
+def _affine(form: ir.AffineExpr, operands: list[E.PrimExpr], dims: int, dtype: str) -> E.PrimExpr:
+    if ir.AffineConstantExpr.isinstance(form):
+        return E.IntImm(dtype, ir.AffineConstantExpr(form).value)
+    if ir.AffineDimExpr.isinstance(form):
+        return operands[ir.AffineDimExpr(form).position]
+    if ir.AffineSymbolExpr.isinstance(form):
+        return operands[dims + ir.AffineSymbolExpr(form).position]
+    binary = ir.AffineBinaryExpr(form)
+    a = _affine(binary.lhs, operands, dims, dtype)
+    b = _affine(binary.rhs, operands, dims, dtype)
+    if ir.AffineAddExpr.isinstance(form):
+        return _sum(a, b, dtype)
+    if ir.AffineMulExpr.isinstance(form):
+        return raw(E.Mul, dtype, a=a, b=b)
+    if ir.AffineModExpr.isinstance(form):
+        return raw(E.FloorMod, dtype, a=a, b=b)
+    if ir.AffineFloorDivExpr.isinstance(form):
+        return raw(E.FloorDiv, dtype, a=a, b=b)
+    # ceildiv(a, b) for a positive b
+    assert isinstance(b, E.IntImm)
+    return raw(E.FloorDiv, dtype, a=_sum(a, E.IntImm(dtype, b.value - 1), dtype), b=b)
+
+
+def _sum(a: E.PrimExpr, b: E.PrimExpr, dtype: str) -> E.PrimExpr:
+    """`a + b`, written as a difference where `b` is negative."""
+    if isinstance(b, E.IntImm) and b.value < 0:
+        return raw(E.Sub, dtype, a=a, b=E.IntImm(dtype, -b.value))
+    if isinstance(b, E.Mul) and isinstance(b.b, E.IntImm) and b.b.value < 0:
+        if b.b.value == -1:
+            return raw(E.Sub, dtype, a=a, b=b.a)
+        positive = raw(E.Mul, dtype, a=b.a, b=E.IntImm(dtype, -b.b.value))
+        return raw(E.Sub, dtype, a=a, b=positive)
+    return raw(E.Add, dtype, a=a, b=b)
+
+
+def _index_cast(reader: ExprReader, op: ir.Operation, hint: str | None) -> E.PrimExpr:
+    source, target = op.operands[0], op.results[0].type
+    value = reader.read(source, hint)
+    if isinstance(target, ir.IndexType):
+        return value
+    dtype = hint if hint and _width(hint) == target.width else dtypes.from_mlir(target)
+    if value.dtype == dtype:
+        return value
+    return raw(E.Cast, dtype, value=value)
+
+
+# -- arithmetic -----------------------------------------------------------------------------------
+
+Reader = Callable[[ExprReader, ir.Operation, "str | None"], E.PrimExpr]
+
+
+def _binary(node: type[E.PrimExpr]) -> Reader:
+    def read(reader: ExprReader, op: ir.Operation, hint: str | None) -> E.PrimExpr:
+        a, b = reader.operands(op, hint)
+        dtype = "int64" if "int64" in (a.dtype, b.dtype) else a.dtype
+        return raw(node, dtype, a=a, b=b)
+
+    return read
+
+
+def _logical(node: type[E.PrimExpr], intrinsic: str) -> Reader:
+    """And, or: of bools a node, of integers an intrinsic."""
+
+    def read(reader: ExprReader, op: ir.Operation, hint: str | None) -> E.PrimExpr:
+        a, b = reader.operands(op, hint)
+        if a.dtype == "bool" or a.dtype.startswith("boolx"):
+            return raw(node, a.dtype, a=a, b=b)
+        return raw(E.Call, a.dtype, op=intrinsic, args=(a, b))
+
+    return read
+
+
+def _xor(reader: ExprReader, op: ir.Operation, hint: str | None) -> E.PrimExpr:
+    a, b = reader.operands(op, hint)
+    ones = b.value if isinstance(b, E.Broadcast) else b
+    if isinstance(ones, E.IntImm):
+        if ones.dtype == "bool" and ones.value:
+            return raw(E.Not, a.dtype, a=a)
+        if ones.value in (-1, (1 << _width(ones.dtype)) - 1):
+            return raw(E.Call, a.dtype, op="bitwise_not", args=(a,))
+    return raw(E.Call, a.dtype, op="bitwise_xor", args=(a, b))
+
+
+def _subtract(reader: ExprReader, op: ir.Operation, hint: str | None) -> E.PrimExpr:
+    """`a - a // b * b` is a remainder."""
+    a, b = reader.operands(op, hint)
+    if isinstance(b, E.Mul) and isinstance(b.a, E.FloorDiv):
+        product, quotient = op.operands[1].owner, op.operands[1].owner.operands[0].owner
+        same = quotient.operands[0] == op.operands[0]
+        if same and quotient.operands[1] == product.operands[1]:
+            return raw(E.FloorMod, a.dtype, a=a, b=b.b)
+    return raw(E.Sub, "int64" if "int64" in (a.dtype, b.dtype) else a.dtype, a=a, b=b)
+
+
+def _remainder(reader: ExprReader, op: ir.Operation, hint: str | None) -> E.PrimExpr:
+    a, b = reader.operands(op, hint)
+    # Of indices it is emitted where neither side can be negative.
+    node = E.FloorMod if isinstance(op.results[0].type, ir.IndexType) else E.Mod
+    return raw(node, a.dtype, a=a, b=b)
+
+
+def _negate(reader: ExprReader, op: ir.Operation, hint: str | None) -> E.PrimExpr:
+    value = reader.read(op.operands[0], hint)
+    return raw(E.Mul, value.dtype, a=value, b=E.FloatImm(E.scalar_dtype(value.dtype), -1.0))
+
+
+def _divide(reader: ExprReader, op: ir.Operation, hint: str | None) -> E.PrimExpr:
+    argument = _sigmoid_argument(op)
+    if argument is not None:
+        value = reader.read(argument)
+        return raw(E.Call, value.dtype, op="sigmoid", args=(value,))
+    return _binary(E.Div)(reader, op, hint)
+
+
+def _sigmoid_argument(op: ir.Operation) -> ir.Value | None:
+    """x of `1 / (1 + exp(-x))` as the intrinsic is emitted."""
+    one, denominator = op.operands
+    total = denominator.owner
+    if isinstance(total, ir.Block) or total.name != "arith.addf":
+        return None
+    exponential = total.operands[1].owner
+    if isinstance(exponential, ir.Block) or exponential.name != "math.exp":
+        return None
+    negated = exponential.operands[0].owner
+    if isinstance(negated, ir.Block) or negated.name != "arith.negf":
+        return None
+    if total.operands[0] != one or not is_constant(one):
+        return None
+    return negated.operands[0]
+
+
+_INTEGER_PREDICATES = {
+    "eq": E.EQ, "ne": E.NE, "slt": E.LT, "sle": E.LE, "sgt": E.GT, "sge": E.GE,
+    "ult": E.LT, "ule": E.LE, "ugt": E.GT, "uge": E.GE,
+}  # fmt: skip
+_FLOAT_PREDICATES = {
+    "oeq": E.EQ, "une": E.NE, "olt": E.LT, "ole": E.LE, "ogt": E.GT, "oge": E.GE,
+}  # fmt: skip
+# Unordered comparisons are the negations of ordered ones.
+_NEGATED = {"one": "oeq", "ult": "oge", "ule": "ogt", "ugt": "ole", "uge": "olt", "ueq": "one"}
+
+
+def _bools(dtype: str) -> str:
+    lanes = E.lanes_of(dtype)
+    return "bool" if lanes == 1 else f"boolx{lanes}"
+
+
+def _predicate(op: ir.Operation, enum: Any) -> str:
+    number = ir.IntegerAttr(op.attributes["predicate"]).value
+    return enum(number).name.lower()
+
+
+def _compare_integers(reader: ExprReader, op: ir.Operation, hint: str | None) -> E.PrimExpr:
+    a, b = reader.operands(op, None)
+    node = _INTEGER_PREDICATES[_predicate(op, arith.CmpIPredicate)]
+    if node is E.NE and isinstance(b, E.IntImm) and b.value == 0 and _is_truth_test(op):
+        return raw(E.Cast, _bools(a.dtype), value=a)
+    return raw(node, _bools(a.dtype), a=a, b=b)
+
+
+def _is_truth_test(op: ir.Operation) -> bool:
+    """A conversion to bool is emitted as `x != 0`."""
+    return not isinstance(op.operands[0].type, ir.IndexType)
+
+
+def _compare_floats(reader: ExprReader, op: ir.Operation, hint: str | None) -> E.PrimExpr:
+    a, b = reader.operands(op, None)
+    predicate = _predicate(op, arith.CmpFPredicate)
+    dtype = _bools(a.dtype)
+    if predicate == "uno" and op.operands[0] == op.operands[1]:
+        return raw(E.Call, dtype, op="isnan", args=(a,))
+    node = _FLOAT_PREDICATES.get(predicate)
+    if node is not None:
+        return raw(node, dtype, a=a, b=b)
+    opposite = _NEGATED.get(predicate)
+    if opposite in _FLOAT_PREDICATES:
+        return raw(E.Not, dtype, a=raw(_FLOAT_PREDICATES[opposite], dtype, a=a, b=b))
+    raise Error(f"a comparison with predicate '{predicate}' has no TVMScript spelling")
+
+
+def _cast(unsigned: bool = False) -> Reader:
+    def read(reader: ExprReader, op: ir.Operation, hint: str | None) -> E.PrimExpr:
+        value = reader.read(op.operands[0])
+        target = natural_dtype(op.results[0].type)
+        scalar = E.scalar_dtype(target)
+        if hint and dtypes.is_integer(E.scalar_dtype(hint)) and dtypes.is_integer(scalar):
+            same = _width(E.scalar_dtype(hint)) == _width(scalar)
+            target = hint if same else target
+        elif unsigned:
+            target = f"u{target}"
+        return raw(E.Cast, target, value=value)
+
+    return read
+
+
+def _select(reader: ExprReader, op: ir.Operation, hint: str | None) -> E.PrimExpr:
+    condition = reader.read(op.operands[0])
+    sides = list(op.operands)[1:]
+    dtype = next((reader.read(v).dtype for v in sides if not is_constant(v)), hint)
+    a, b = (reader.read(v, dtype) for v in sides)
+    return raw(E.Select, a.dtype, condition=condition, true_value=a, false_value=b)
+
+
+def _intrinsic(name: str) -> Reader:
+    def read(reader: ExprReader, op: ir.Operation, hint: str | None) -> E.PrimExpr:
+        args = tuple(reader.operands(op, hint))
+        return raw(E.Call, args[0].dtype, op=name, args=args)
+
+    return read
+
+
+def _bitcast(reader: ExprReader, op: ir.Operation, hint: str | None) -> E.PrimExpr:
+    value = reader.read(op.operands[0])
+    return raw(E.Call, natural_dtype(op.results[0].type), op="reinterpret", args=(value,))
+
+
+# -- memory, branches, calls ----------------------------------------------------------------------
+
+
+def _load(reader: ExprReader, op: ir.Operation, hint: str | None) -> E.PrimExpr:
+    buffer = reader.buffer(op.operands[0])
+    indices = tuple(reader.read(v, buffer.index_dtype) for v in list(op.operands)[1:])
+    return raw(E.BufferLoad, buffer.dtype, buffer=buffer, indices=indices)
+
+
+def _vector_load(reader: ExprReader, op: ir.Operation, hint: str | None) -> E.PrimExpr:
+    buffer = reader.buffer(op.operands[0])
+    lanes = op.results[0].type.shape[0]
+    *outer, start = [reader.read(v, buffer.index_dtype) for v in list(op.operands)[1:]]
+    ramp = E.Ramp(start, E.IntImm(start.dtype, 1), lanes)
+    return raw(E.BufferLoad, f"{buffer.dtype}x{lanes}", buffer=buffer, indices=(*outer, ramp))
+
+
+def _broadcast(reader: ExprReader, op: ir.Operation, hint: str | None) -> E.PrimExpr:
+    lanes = op.results[0].type.shape[0]
+    return E.Broadcast(reader.read(op.operands[0], E.scalar_dtype(hint) if hint else None), lanes)
+
+
+def _dimension(reader: ExprReader, op: ir.Operation, hint: str | None) -> E.PrimExpr:
+    axis = reader.read(op.operands[1])
+    assert isinstance(axis, E.IntImm)
+    return reader.buffer(op.operands[0]).shape[axis.value]
+
+
+def _if_then_else(reader: ExprReader, op: ir.Operation, hint: str | None) -> E.PrimExpr:
+    condition = reader.read(op.operands[0])
+    yields = [list(region.blocks[0].operations)[-1].operation for region in op.regions]
+    values = [y.operands[0] for y in yields]
+    dtype = next((reader.read(v).dtype for v in values if not is_constant(v)), hint)
+    sides = [reader.read(v, dtype) for v in values]
+    return raw(E.Call, sides[0].dtype, op="if_then_else", args=(condition, sides[0], sides[1]))
+
+
+_CALLS = {"extern": "call_extern", "pure_extern": "call_pure_extern", "packed": "call_packed"}
+
+
+def read_call(reader: ExprReader, op: ir.Operation, hint: str | None = None) -> E.Call:
+    """A `tir.call` as an expression."""
+    kind = ir.StringAttr(op.attributes["kind"]).value
+    callee = ir.StringAttr(op.attributes["callee"]).value
+    operands = iter(list(op.operands))
+    args: list[E.PrimExpr] = []
+    for literal in ir.ArrayAttr(op.attributes["literals"]):
+        if isinstance(literal, ir.StringAttr):
+            args.append(E.StringImm(literal.value))
+        else:
+            args.append(reader.read(next(operands)))
+    dtype = natural_dtype(op.results[0].type) if len(op.results) else "void"
+    if "dtype" in op.attributes:
+        dtype = ir.StringAttr(op.attributes["dtype"]).value
+    name = _CALLS.get(kind, callee)
+    arguments = tuple(args) if kind == "intrinsic" else (E.StringImm(callee), *args)
+    return raw(E.Call, dtype, op=name, args=arguments)
+
+
+_MATH = {
+    name: name
+    for name in (
+        "acos acosh asin asinh atan atanh atan2 ceil copysign cos cosh erf exp exp2 floor log "
+        "log10 log1p log2 round rsqrt sin sinh sqrt tan tanh trunc"
+    ).split()
+} | {
+    "roundeven": "nearbyint",
+    "ctpop": "popcount",
+    "ctlz": "clz",
+    "absf": "fabs",
+    "absi": "fabs",
+    "powf": "pow",
+    "ipowi": "pow",
+}
+
+READERS: dict[str, Reader] = {
+    "arith.constant": _constant,
+    "affine.apply": _apply,
+    "arith.index_cast": _index_cast,
+    "arith.index_castui": _index_cast,
+    **{f"arith.{op}": _binary(E.Add) for op in ("addf", "addi")},
+    **{f"arith.{op}": _binary(E.Mul) for op in ("mulf", "muli")},
+    "arith.subf": _binary(E.Sub),
+    "arith.subi": _subtract,
+    "arith.divf": _divide,
+    "arith.divsi": _binary(E.Div),
+    "arith.divui": _binary(E.FloorDiv),
+    "arith.floordivsi": _binary(E.FloorDiv),
+    "arith.remsi": _remainder,
+    "arith.remui": _binary(E.FloorMod),
+    "arith.remf": _intrinsic("fmod"),
+    "arith.negf": _negate,
+    **{f"arith.{op}": _binary(E.Min) for op in ("minimumf", "minnumf", "minsi", "minui")},
+    **{f"arith.{op}": _binary(E.Max) for op in ("maximumf", "maxnumf", "maxsi", "maxui")},
+    "arith.andi": _logical(E.And, "bitwise_and"),
+    "arith.ori": _logical(E.Or, "bitwise_or"),
+    "arith.xori": _xor,
+    "arith.shli": _intrinsic("shift_left"),
+    "arith.shrsi": _intrinsic("shift_right"),
+    "arith.shrui": _intrinsic("shift_right"),
+    "arith.cmpi": _compare_integers,
+    "arith.cmpf": _compare_floats,
+    "arith.select": _select,
+    "arith.bitcast": _bitcast,
+    **{
+        f"arith.{op}": _cast()
+        for op in ("extf", "truncf", "extsi", "extui", "trunci", "sitofp", "uitofp", "fptosi")
+    },
+    "arith.fptoui": _cast(unsigned=True),
+    **{f"math.{op}": _intrinsic(name) for op, name in _MATH.items()},
+    "memref.load": _load,
+    "memref.dim": _dimension,
+    "vector.load": _vector_load,
+    "vector.broadcast": _broadcast,
+    "scf.if": _if_then_else,
+    "tir.call": read_call,
+}
+"""Operation -> how to read it."""
+
+__all__ = ["READERS", "ExprReader", "is_constant", "natural_dtype", "raw", "read_call"]

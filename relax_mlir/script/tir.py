@@ -1,0 +1,209 @@
+"""The `T` namespace: TensorIR in TVMScript.  `tirx` is the same module.
+
+The names of loops, blocks and statements give forms (`relax_mlir.script.forms`), which the parser
+carries out.  Every function and class of `relax_mlir.tir` is here as well: `T.exp`, `T.Select`,
+`T.if_then_else`.  Spellings of other TVM versions are rows of `ALIASES`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from relax_mlir.script.forms.blocks import (
+    Axes,
+    block,
+    block_attr,
+    init,
+    reads,
+    where,
+    writes,
+)
+from relax_mlir.script.forms.loops import (
+    grid,
+    parallel,
+    serial,
+    thread_binding,
+    unroll,
+    vectorized,
+)
+from relax_mlir.script.forms.macros import MacroDecorator
+from relax_mlir.script.forms.statements import (
+    ConditionForm,
+    assert_,
+    attr,
+    bind,
+    buffer_store,
+    env_thread,
+    evaluate,
+    func_attr,
+    launch_thread,
+    let_statement,
+    meta_var,
+)
+from relax_mlir.script.forms.types import (
+    BufferType,
+    DType,
+    HandleType,
+    LetType,
+    alloc_buffer,
+    decl_buffer,
+    match_buffer,
+)
+from relax_mlir.script.parser.entry import FunctionDecorator
+from relax_mlir.tir.expr import IterVar, Let, PrimExpr, Range, Var
+from relax_mlir.tir.operators import cast as _cast
+
+prim_func = FunctionDecorator(
+    "T.prim_func",
+    "relax_mlir.script.parser.tir:TirParser",
+    {
+        "private": False,
+        "check_well_formed": True,
+        "s_tir": True,
+        "is_stir": True,
+        "persistent": False,
+    },
+)
+macro = MacroDecorator()
+axis = Axes()
+Buffer = BufferType()
+handle = HandleType()
+let = LetType()
+If = ConditionForm
+Assert = assert_
+LetStmt = let_statement
+
+_SCALARS = (
+    *(f"{sign}int{bits}" for sign in ("", "u") for bits in (1, 2, 4, 8, 16, 32, 64)),
+    *("float16", "float32", "float64", "bfloat16", "bool"),
+)
+globals().update({name: DType(name) for name in _SCALARS})
+boolean = DType("bool")
+void = DType("void")
+
+
+def cast(value: Any, dtype: Any) -> PrimExpr:
+    """`value` converted to `dtype`; `T.Cast` takes them the other way round, as in TVM."""
+    return _cast(getattr(dtype, "dtype", dtype), value)
+
+
+def let_expression(
+    expr: PrimExpr | Var, where: Mapping[Var, Any] | Any, body: Any = None
+) -> PrimExpr:
+    """`T.Let(body, where={x: value})`, or `T.Let(x, value, body)` of older TVM."""
+    if body is not None:
+        return Let(expr, where, body)  # type: ignore[arg-type]
+    result = expr
+    for var, value in reversed(list(where.items())):
+        result = Let(var, value, result)
+    return result
+
+
+def var(dtype: Any, name: str = "") -> Var:
+    """A new variable; it is named when it is assigned."""
+    return Var(name, getattr(dtype, "dtype", dtype))
+
+
+def iter_var(var: Var, dom: Any, iter_type: str, thread_tag: str) -> IterVar:
+    """An iteration variable as a value; `iter_type` is TVM's name such as "DataPar"."""
+    rows = {
+        "DataPar": IterVar.DataPar,
+        "ThreadIndex": IterVar.ThreadIndex,
+        "CommReduce": IterVar.CommReduce,
+        "Ordered": IterVar.Ordered,
+        "Opaque": IterVar.Opaque,
+    }
+    domain = Range(*dom) if isinstance(dom, (tuple, list)) else dom
+    return IterVar(domain, var, rows[iter_type], thread_tag)
+
+
+def index_map(mapping: Callable[..., Any], **_: Any) -> Callable[..., Any]:
+    """An index map is its Python function."""
+    return mapping
+
+
+def target(config: Any, host: Any = None) -> Any:
+    """A target in an attribute: its text or dictionary."""
+    del host
+    return config
+
+
+ALIASES = {
+    "sblock": "block",
+    "sblock_attr": "block_attr",
+    "sblock_alloc_buffer": "alloc_buffer",
+    "buffer_decl": "decl_buffer",
+    "inline": "macro",
+    "realize": "alloc_buffer",
+    "Let": "let_expression",
+    "Var": "_var",
+}
+"""Other spelling -> the name here."""
+
+
+def _var(name: str, dtype: Any) -> Var:
+    return Var(name, getattr(dtype, "dtype", dtype))
+
+
+_VECTOR = re.compile(r"(u?int\d+|float\d+\w*?|bfloat16|bool)x(\d+)\Z")
+_FLOATS = re.compile(r"float[48]_\w+\Z|float6_\w+\Z")
+
+
+def __getattr__(name: str) -> Any:
+    if name in ALIASES:
+        return globals()[ALIASES[name]]
+    if _VECTOR.match(name) or _FLOATS.match(name):
+        return DType(name)
+    from relax_mlir import tir
+
+    value = getattr(tir, name, None)
+    if value is None or name.startswith("_"):
+        raise AttributeError(f"T has no '{name}'")
+    return value
+
+
+__all__ = [
+    "ALIASES",
+    "Assert",
+    "Buffer",
+    "If",
+    "LetStmt",
+    "alloc_buffer",
+    "attr",
+    "axis",
+    "bind",
+    "block",
+    "block_attr",
+    "boolean",
+    "buffer_store",
+    "cast",
+    "decl_buffer",
+    "env_thread",
+    "evaluate",
+    "func_attr",
+    "grid",
+    "handle",
+    "index_map",
+    "init",
+    "iter_var",
+    "launch_thread",
+    "let",
+    "let_expression",
+    "macro",
+    "match_buffer",
+    "meta_var",
+    "parallel",
+    "prim_func",
+    "reads",
+    "serial",
+    "target",
+    "thread_binding",
+    "unroll",
+    "var",
+    "vectorized",
+    "void",
+    "where",
+    "writes",
+]
