@@ -21,7 +21,7 @@ from relax_mlir.lowering.to_llvm.ffi_support import (
 from relax_mlir.mlir import execution_engine, ir, scope
 from relax_mlir.runtime.ffi import tvm_ffi
 
-__all__ = ["FFI_PREFIX", "Engine", "ffi_library", "openmp_library"]
+__all__ = ["FFI_PREFIX", "Engine", "ffi_library", "openmp_library", "uses_openmp"]
 
 # Exported symbols of the TVM FFI's C ABI start with this.
 FFI_PREFIX = "__tvm_ffi_"
@@ -95,14 +95,17 @@ class Engine:
         opt_level: int = 2,
         shared_libs: Sequence[str] = (),
         share_support: bool = True,
+        position_independent: bool = False,
     ) -> None:
         _refuse_untranslatable(module)
+        self._kept: list[Any] = []
         libraries = [ffi_library(), *shared_libs]
-        if _uses_openmp(module):
+        if uses_openmp(module):
             libraries.append(openmp_library())
         try:
             self._engine = execution_engine()(
-                module, opt_level=opt_level, shared_libs=libraries, enable_object_dump=True
+                module, opt_level=opt_level, shared_libs=libraries, enable_object_dump=True,
+                enable_pic=position_independent,
             )
         except RuntimeError as error:
             raise CompileError(f"the module does not translate to machine code: {error}") from error
@@ -119,7 +122,8 @@ class Engine:
         wanted = [name for name in declared if name in SUPPORT_SYMBOLS]
         if not wanted:
             return
-        self._support, addresses = _support()
+        support, addresses = _support()
+        self.keep(support)
         for name in wanted:
             self._engine.raw_register_runtime(name, ctypes.c_void_p(addresses[name]))
 
@@ -139,12 +143,21 @@ class Engine:
             self.address(FFI_PREFIX + name), keep_alive_object=self
         )
 
+    def keep(self, value: Any) -> None:
+        """Keep something alive for as long as the machine code is."""
+        self._kept.append(value)
+
+    def define(self, symbol: str, address: int) -> None:
+        """Give an external symbol of the module an address; before the first lookup."""
+        self._engine.raw_register_runtime(symbol, ctypes.c_void_p(address))
+
     def dump_object(self, path: str) -> None:
         """Write the machine code as an object file; some function must have been looked up."""
         self._engine.dump_to_object_file(path)
 
 
-def _uses_openmp(module: Any) -> bool:
+def uses_openmp(module: Any) -> bool:
+    """True when a module in the llvm dialect calls the OpenMP runtime."""
     return any(
         _OPENMP_MARK in str(op.attributes["sym_name"])
         for op in module.body.operations

@@ -13,7 +13,7 @@ from math import prod
 import ml_dtypes
 import numpy as np
 
-__all__ = ["aligned_storage", "dtype_name", "from_bytes", "numpy_dtype", "packed_bits", "to_bytes"]
+__all__ = ["PLAIN", "aligned_storage", "dtype_name", "from_bytes", "numpy_dtype", "packed_bits", "to_bytes"]
 
 _ALIGNMENT = 64
 
@@ -28,7 +28,7 @@ _EXTENDED = {
     if hasattr(ml_dtypes, name)
 }  # fmt: skip
 _PACKED_BITS = {"int4": 4, "uint4": 4, "float4_e2m1fn": 4, "int2": 2, "uint2": 2}
-_PLAIN = frozenset(
+PLAIN = frozenset(
     "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64".split()
 )
 
@@ -40,7 +40,7 @@ def numpy_dtype(name: str) -> np.dtype:
     """
     if name in _EXTENDED:
         return _EXTENDED[name]
-    if name in _PLAIN:
+    if name in PLAIN:
         return np.dtype(name)
     raise TypeError(f"dtype {name!r} has no numpy form")
 
@@ -51,7 +51,7 @@ def dtype_name(dtype: object) -> str:
     Raises TypeError for element types that tensors cannot hold (objects, strings, complex).
     """
     name = np.dtype(dtype).name if not isinstance(dtype, str) else str(dtype)
-    if name in _PLAIN or name in _EXTENDED:
+    if name in PLAIN or name in _EXTENDED:
         return name
     raise TypeError(f"dtype {name!r} is not supported; expected one such as 'float32' or 'int64'")
 

@@ -1,0 +1,6 @@
+"""Compiling: `compile`, `build` and what they give."""
+
+from relax_mlir.driver.build_module import OperatorModule, build, compile, relax_build
+from relax_mlir.runtime.executable import Executable, VMExecutable
+
+__all__ = ["Executable", "OperatorModule", "VMExecutable", "build", "compile", "relax_build"]

@@ -1,0 +1,40 @@
+"""The back half of the road on the CPU: from a legalized module to the llvm dialect."""
+
+from __future__ import annotations
+
+from relax_mlir.lowering.passes import ModuleState
+from relax_mlir.lowering.pipeline import run
+from relax_mlir.lowering.relax_to_host.relax_to_host import CONSTANT_TABLE
+from relax_mlir.lowering.to_llvm.cpu import CPU_PIPELINE
+from relax_mlir.lowering.to_llvm.ffi_signature import argument_names, symbol_name
+from relax_mlir.mlir import ir
+from relax_mlir.runtime.compiled_code import CompiledCode, FunctionInfo
+
+__all__ = ["CPU_BUILD_PIPELINE", "lower_to_machine_ir"]
+
+KERNELS = "tir-to-linalg,linalg-fuse-elementwise,linalg-to-vector,tir-to-scf,tir-bool-to-byte"
+HOST = "tir-make-packed-api,relax-to-host"
+CPU_BUILD_PIPELINE = f"builtin.module({KERNELS},{HOST},{CPU_PIPELINE})"
+
+
+def lower_to_machine_ir(state: ModuleState) -> CompiledCode:
+    """Lower a module of TensorIR functions and Relax functions that call them, in place."""
+    functions = _exported(state)
+    run(state, CPU_BUILD_PIPELINE)
+    attributes = state.module.operation.attributes
+    keys = list(ir.ArrayAttr(attributes[CONSTANT_TABLE])) if CONSTANT_TABLE in attributes else []
+    constants = [state.constants[ir.StringAttr(key).value] for key in keys]
+    return CompiledCode(state.module, functions, constants)
+
+
+def _exported(state: ModuleState) -> dict[str, FunctionInfo]:
+    """The public functions of a module, by name."""
+    found: dict[str, FunctionInfo] = {}
+    for op in state.functions():
+        private = "sym_visibility" in op.attributes
+        kind = next((k for k in ("tir", "relax") if f"{k}.attrs" in op.attributes), None)
+        if kind is None or (private and ir.StringAttr(op.attributes["sym_visibility"]).value == "private"):
+            continue
+        name = symbol_name(op)
+        found[name] = FunctionInfo(name, kind, tuple(argument_names(op, f"{kind}.name")))
+    return found

@@ -1,0 +1,95 @@
+"""The runtime: tensors, devices, the registry of functions, modules and the virtual machine."""
+
+from relax_mlir.runtime import ndarray
+from relax_mlir.runtime.benchmark import BenchmarkResult
+from relax_mlir.runtime.device import (
+    Device,
+    DLDeviceType,
+    cpu,
+    cuda,
+    device,
+    ext_dev,
+    gpu,
+    hexagon,
+    metal,
+    opencl,
+    rocm,
+    vpi,
+    vulkan,
+    webgpu,
+)
+from relax_mlir.runtime.executable import Executable, VMExecutable
+from relax_mlir.runtime.ffi import tvm_ffi
+from relax_mlir.runtime.module import Module, load_module, system_lib
+from relax_mlir.runtime.params import (
+    load_param_dict,
+    load_param_dict_from_file,
+    save_param_dict,
+    save_param_dict_to_file,
+)
+from relax_mlir.runtime.registry import (
+    Function,
+    PackedFunc,
+    get_global_func,
+    list_global_func_names,
+    register_func,
+    register_global_func,
+    remove_global_func,
+)
+from relax_mlir.runtime.tensor import Tensor, convert, empty, from_dlpack, tensor
+from relax_mlir.runtime.vm import VirtualMachine
+
+nd = ndarray
+NDArray = Tensor
+DataType = tvm_ffi.dtype
+Shape = ShapeTuple = tvm_ffi.Shape
+Object = tvm_ffi.Object
+String = str
+
+__all__ = [
+    "BenchmarkResult",
+    "DLDeviceType",
+    "DataType",
+    "Device",
+    "Executable",
+    "Function",
+    "Module",
+    "NDArray",
+    "Object",
+    "PackedFunc",
+    "Shape",
+    "ShapeTuple",
+    "String",
+    "Tensor",
+    "VMExecutable",
+    "VirtualMachine",
+    "convert",
+    "cpu",
+    "cuda",
+    "device",
+    "empty",
+    "ext_dev",
+    "from_dlpack",
+    "get_global_func",
+    "gpu",
+    "hexagon",
+    "list_global_func_names",
+    "load_module",
+    "load_param_dict",
+    "load_param_dict_from_file",
+    "metal",
+    "nd",
+    "ndarray",
+    "opencl",
+    "register_func",
+    "register_global_func",
+    "remove_global_func",
+    "rocm",
+    "save_param_dict",
+    "save_param_dict_to_file",
+    "system_lib",
+    "tensor",
+    "vpi",
+    "vulkan",
+    "webgpu",
+]

@@ -1,0 +1,92 @@
+"""A compiled module before and after it is machine code.
+
+`CompiledCode` holds the module in the llvm dialect, its constants and what is known of its
+functions.  It is turned into machine code when the first function is asked for, or into a shared
+library by `export_library`.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from relax_mlir import mlir
+from relax_mlir.errors import Error
+from relax_mlir.runtime.engine import Engine
+from relax_mlir.runtime.tensor import Tensor, tensor
+
+__all__ = ["CompiledCode", "FunctionInfo"]
+
+
+@dataclass(frozen=True)
+class FunctionInfo:
+    """An exported function: its name, "tir" or "relax", and the names of its parameters."""
+
+    name: str
+    kind: str
+    parameters: tuple[str, ...]
+
+
+@dataclass
+class CompiledCode:
+    """`module` is an `ir.Module` in the llvm dialect; `constants` are in the order of its table."""
+
+    module: Any
+    functions: Mapping[str, FunctionInfo]
+    constants: Sequence[np.ndarray] = ()
+    opt_level: int = 2
+    _cache: dict[str, Any] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @cached_property
+    def tensors(self) -> list[Tensor]:
+        """The constants as tensors; they live as long as the code."""
+        return [tensor(array) for array in self.constants]
+
+    def _engine(self) -> Engine:
+        if "" not in self._cache:
+            with mlir.scope():
+                engine = Engine(self.module, opt_level=self.opt_level)
+            if self.tensors:
+                engine.keep(self.tensors)
+                engine.function(SET_CONSTANTS)(*self.tensors)
+            self._cache[""] = engine
+        return self._cache[""]
+
+    def function(self, name: str) -> Any:
+        """The exported function of that name, as a `tvm_ffi.Function`.
+
+        Raises AttributeError when there is none.
+        """
+        found = self._cache.get(name)
+        if found is not None:
+            return found
+        if name not in self.functions:
+            names = ", ".join(self.functions) or "none"
+            raise AttributeError(f"the module has no function '{name}'; it has {names}")
+        with self._lock:
+            if name not in self._cache:
+                self._cache[name] = self._engine().function(name)
+        return self._cache[name]
+
+    def entry_name(self) -> str:
+        """The function that calling the module calls: `main`, or the only one."""
+        if "main" in self.functions:
+            return "main"
+        if len(self.functions) == 1:
+            return next(iter(self.functions))
+        names = ", ".join(self.functions) or "none"
+        raise Error(f"the module has no entry function: none is called 'main'; it has {names}")
+
+    def text(self) -> str:
+        """The module as MLIR text."""
+        with mlir.scope():
+            return str(self.module)
+
+
+SET_CONSTANTS = "__relax_set_constants"

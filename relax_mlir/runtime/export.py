@@ -1,0 +1,148 @@
+"""Shared libraries from compiled code.
+
+The library needs libtvm_ffi and nothing of this package: any program that speaks the TVM FFI loads
+it (`tvm_ffi.load_module` in Python, C++, Rust).  Constants are part of its data section and become
+tensors when it is loaded.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from relax_mlir import mlir
+from relax_mlir.errors import CompileError
+from relax_mlir.lowering.passes import ModuleState
+from relax_mlir.lowering.to_llvm.ffi_constants import LOADER, add_constant_loader
+from relax_mlir.lowering.to_llvm.link_ffi_support import LinkFFISupport
+from relax_mlir.runtime import numpy_bridge as bridge
+from relax_mlir.runtime.compiled_code import CompiledCode
+from relax_mlir.runtime.engine import Engine, openmp_library, uses_openmp
+
+__all__ = ["export_library"]
+
+_BLOB = "__relax_blob"
+_ALIGNMENT = 64
+
+
+def export_library(
+    code: CompiledCode,
+    path: str,
+    fcompile: Callable[..., Any] | None,
+    addons: list[str],
+    workspace_dir: str | None,
+) -> Any:
+    """Write the shared library `path`; returns what `fcompile` returns."""
+    with tempfile.TemporaryDirectory(dir=workspace_dir) as folder:
+        objects = [_write_object(code, Path(folder))]
+        if code.constants:
+            objects.append(_write_constants(code.constants, Path(folder)))
+        libraries = list(addons)
+        if uses_openmp(code.module):
+            libraries.append(openmp_library())
+        if fcompile is not None:
+            return fcompile(path, [*objects, *libraries])
+        return link_shared(path, [*objects, *libraries])
+
+
+def _write_object(code: CompiledCode, folder: Path) -> str:
+    path = str(folder / "module.o")
+    with mlir.scope():
+        state = ModuleState(code.module).clone()
+        LinkFFISupport().run(state)
+        offsets = constant_offsets(code.constants)
+        if offsets:
+            layout = [
+                (array.shape, bridge.dtype_name(array.dtype), offset)
+                for array, offset in zip(code.constants, offsets, strict=True)
+            ]
+            add_constant_loader(state, _BLOB, layout)
+        engine = Engine(
+            state.module, opt_level=code.opt_level, share_support=False, position_independent=True
+        )
+    # The engine links in this process too, where nothing has the library's data; it never runs.
+    stand_in = ctypes.create_string_buffer(_ALIGNMENT)
+    engine.define(_BLOB, ctypes.addressof(stand_in))
+    engine.function(next(iter(code.functions)))
+    engine.dump_object(path)
+    return path
+
+
+def constant_offsets(constants: Sequence[np.ndarray]) -> list[int]:
+    """Where each constant starts in the data section."""
+    offsets, end = [], 0
+    for array in constants:
+        offsets.append(end)
+        size = bridge.to_bytes(array).nbytes
+        end += -(-size // _ALIGNMENT) * _ALIGNMENT
+    return offsets
+
+
+def _write_constants(constants: Sequence[np.ndarray], folder: Path) -> str:
+    """An assembly file that takes in the constants as they are, whatever their size."""
+    data, source = folder / "constants.bin", folder / "constants.s"
+    with open(data, "wb") as file:
+        for array in constants:
+            values = bridge.to_bytes(array)
+            file.write(values.tobytes())
+            file.write(b"\0" * (-values.nbytes % _ALIGNMENT))
+    template = _MACHO if sys.platform == "darwin" else _ELF
+    source.write_text(template.format(blob=_BLOB, loader=LOADER, data=data, align=_ALIGNMENT))
+    return str(source)
+
+
+# The data, and a pointer to the loader among the library's constructors.
+_ELF = """
+.data
+.balign {align}
+.globl {blob}
+.hidden {blob}
+{blob}:
+.incbin "{data}"
+.hidden {loader}
+.section .init_array,"aw"
+.balign 8
+.quad {loader}
+.section .note.GNU-stack,"",%progbits
+"""
+_MACHO = """
+.data
+.p2align 6
+.globl _{blob}
+.private_extern _{blob}
+_{blob}:
+.incbin "{data}"
+.section __DATA,__mod_init_func,mod_init_funcs
+.p2align 3
+.quad _{loader}
+"""
+
+
+def link_shared(path: str, objects: Sequence[str]) -> None:
+    """Link objects and libraries with the system's compiler driver (`CC`, cc, gcc or clang)."""
+    compiler = os.environ.get("CC") or next(filter(None, map(shutil.which, _DRIVERS)), None)
+    if compiler is None:
+        raise CompileError(
+            "export_library: no compiler driver was found to link with",
+            hint="install gcc or clang, set CC, or pass fcompile=",
+        )
+    folders = {os.path.dirname(item) for item in objects if item.endswith((".so", ".dylib"))}
+    command = [compiler, "-shared", "-fPIC", "-o", path, *objects, "-lm"]
+    command += [f"-Wl,-rpath,{folder}" for folder in sorted(folders)]
+    if sys.platform == "darwin":
+        command += ["-undefined", "dynamic_lookup"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise CompileError(f"export_library: {compiler} failed:\n{done.stderr}")
+
+
+_DRIVERS = ("cc", "gcc", "clang")

@@ -1,0 +1,173 @@
+"""Runtime modules: functions by name, in machine code made here or loaded from a library."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+from relax_mlir.errors import Error
+from relax_mlir.runtime.benchmark import BenchmarkResult, time_function
+from relax_mlir.runtime.compiled_code import CompiledCode, FunctionInfo
+from relax_mlir.runtime.device import require_cpu
+from relax_mlir.runtime.ffi import tvm_ffi
+from relax_mlir.runtime.registry import get_global_func
+
+__all__ = ["Module", "load_module", "system_lib"]
+
+
+class _FunctionSource(Protocol):
+    def function(self, name: str) -> Any: ...
+
+    def entry_name(self) -> str: ...
+
+
+class _Library:
+    """The functions of a shared library, through tvm_ffi."""
+
+    functions: dict[str, FunctionInfo] = {}
+
+    def __init__(self, path: str) -> None:
+        self.library = tvm_ffi.load_module(path)
+
+    def function(self, name: str) -> Any:
+        return self.library.get_function(name)
+
+    def entry_name(self) -> str:
+        return "main"
+
+
+class Module:
+    """Functions by name: `mod["f"]`, `mod.f`, and `mod(...)` for the entry function."""
+
+    def __init__(self, code: CompiledCode | _Library) -> None:
+        self._code = code
+        self.imports: list[Module] = []
+
+    @property
+    def entry_name(self) -> str:
+        """The name of the function that calling the module calls."""
+        return self._code.entry_name()
+
+    @property
+    def entry_func(self) -> Any:
+        return self.get_function(self.entry_name)
+
+    @property
+    def kind(self) -> str:
+        return "library" if isinstance(self._code, _Library) else "llvm"
+
+    type_key = kind
+
+    def get_function(self, name: str, query_imports: bool = False) -> Any:
+        """The function of that name; raises AttributeError when there is none."""
+        return self._code.function(name)
+
+    def implements_function(self, name: str, query_imports: bool = False) -> bool:
+        """True when the module has a function of that name."""
+        try:
+            self.get_function(name)
+        except AttributeError:
+            return False
+        return True
+
+    def function_info(self, name: str) -> FunctionInfo | None:
+        """Kind and parameter names of a function; None when they are not known (a library)."""
+        return self._code.functions.get(name)
+
+    def function_names(self) -> list[str]:
+        """The exported functions, as far as they are known."""
+        return list(self._code.functions)
+
+    def __getitem__(self, name: str) -> Any:
+        return self.get_function(name)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return self.get_function(name)
+
+    def __call__(self, *args: Any) -> Any:
+        return self.entry_func(*args)
+
+    def inspect_source(self, fmt: str = "") -> str:
+        """The module in the llvm dialect, as MLIR text."""
+        if not isinstance(self._code, CompiledCode):
+            raise Error("a module that was loaded from a library has no source")
+        return self._code.text()
+
+    get_source = inspect_source
+
+    def export_library(
+        self,
+        file_name: str | os.PathLike[str],
+        *,
+        fcompile: Callable[..., Any] | None = None,
+        addons: Sequence[str] | None = None,
+        workspace_dir: str | None = None,
+        **kwargs: Any,
+    ) -> Any:
+        """Write a shared library that `tvm_ffi.load_module` and `load_module` read anywhere.
+
+        `fcompile(output, objects)` links instead of the system's `cc`.  Raises CompileError when
+        there is no linker.
+        """
+        from relax_mlir.runtime.export import export_library
+
+        if not isinstance(self._code, CompiledCode):
+            raise Error("a module that was loaded from a library cannot be exported again")
+        return export_library(
+            self._code, os.fspath(file_name), fcompile, list(addons or ()), workspace_dir
+        )
+
+    def time_evaluator(
+        self,
+        func_name: str,
+        dev: Any = None,
+        number: int = 10,
+        repeat: int = 1,
+        min_repeat_ms: float = 0,
+        limit_zero_time_iterations: int = 100,
+        cooldown_interval_ms: float = 0,
+        repeats_to_cooldown: int = 1,
+        cache_flush_bytes: int = 0,
+        f_preproc: str = "",
+    ) -> Callable[..., BenchmarkResult]:
+        """A function that takes the arguments of `func_name` and times it.
+
+        It is called once to warm up and then `number` times in each of `repeat` repeats.
+        """
+        require_cpu(dev, "time_evaluator")
+        function = self.get_function(func_name)
+
+        def evaluate(*args: Any) -> BenchmarkResult:
+            if f_preproc:
+                get_global_func(f_preproc)(*args)
+            return time_function(
+                function,
+                args,
+                number=number,
+                repeat=repeat,
+                min_repeat_ms=min_repeat_ms,
+                cooldown_interval_ms=cooldown_interval_ms,
+                repeats_to_cooldown=repeats_to_cooldown,
+                cache_flush_bytes=cache_flush_bytes,
+            )
+
+        return evaluate
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(self.function_names())})"
+
+
+def load_module(path: str | os.PathLike[str]) -> Module:
+    """Load a library that `export_library` (or any other tool of the TVM FFI) has written."""
+    name = os.fspath(path)
+    if not os.path.exists(name):
+        raise FileNotFoundError(f"load_module: no such file: {name}")
+    return Module(_Library(os.path.abspath(name)))
+
+
+def system_lib(symbol_prefix: str = "") -> Any:
+    """The module of functions that are linked into the process."""
+    return tvm_ffi.system_lib(symbol_prefix)
