@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 import importlib
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from types import FrameType, FunctionType
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,18 @@ if TYPE_CHECKING:
     from relax_mlir.ir.function import BaseFunc
     from relax_mlir.ir.module import IRModule
     from relax_mlir.script.parser.core import DialectParser, ModuleContext
+
+
+@contextmanager
+def _short_traceback() -> Iterator[None]:
+    """Leave the parser's own frames out of an error's traceback: the message has the place."""
+    try:
+        yield
+    except ParseError as error:
+        cause = error.__cause__
+        if isinstance(cause, Error):
+            cause = None
+        raise error.with_traceback(None) from cause
 
 
 class FunctionDecorator:
@@ -64,7 +77,8 @@ class FunctionDecorator:
         source, node = sources.of_function(function)
         environment = Environment.of_function(function, frame)
         context = FunctionContext(node, source, environment, options)
-        return self.parser_class()(context).parse()
+        with _short_traceback():
+            return self.parser_class()(context).parse()
 
     def __repr__(self) -> str:
         return f"<decorator {self.name}>"
@@ -89,7 +103,8 @@ class ModuleDecorator:
         if not isinstance(cls, type):
             raise TypeError(f"@ir_module decorates a class, not a {type(cls).__name__}")
         source, node = sources.of_class(cls, frame)
-        return parse_class(source, node, Environment.of_frame(frame), cls)
+        with _short_traceback():
+            return parse_class(source, node, Environment.of_frame(frame), cls)
 
     def __repr__(self) -> str:
         return "<decorator I.ir_module>"
@@ -271,24 +286,31 @@ def from_source(
         environment = Environment.of_function(program, sys._getframe(1))
         source = Source(source.file, source.lines, ast.Module([node], []), source.line_shift)
         return _parse_text(source, environment.with_names(extra_vars or {}))
-    environment = Environment(dict(extra_vars or {}), _standard_names())
+    environment = Environment(dict(extra_vars or {}), _StandardNames())
     return _parse_text(Source.from_text(program, file), environment)
 
 
 parse = from_source
 
 
-def _standard_names() -> dict[str, Any]:
-    script = importlib.import_module("relax_mlir.script")
-    package = importlib.import_module("relax_mlir")
-    return {
-        "tvm": package,
-        "relax_mlir": package,
-        "I": script.ir,
-        "T": script.tir,
-        "R": script.relax,
-        "ir_module": ir_module,
+class _StandardNames(dict[str, Any]):
+    """The names a program text may use without importing them, found when they are used."""
+
+    _MODULES = {
+        "tvm": "relax_mlir",
+        "relax_mlir": "relax_mlir",
+        "I": "relax_mlir.script.ir",
+        "T": "relax_mlir.script.tir",
+        "R": "relax_mlir.script.relax",
     }
+
+    def __init__(self) -> None:
+        super().__init__(dict.fromkeys(self._MODULES), ir_module=ir_module)
+
+    def __getitem__(self, name: str) -> Any:
+        if name in self._MODULES:
+            return importlib.import_module(self._MODULES[name])
+        return super().__getitem__(name)
 
 
 def _parse_text(source: Source, environment: Environment) -> IRModule | BaseFunc:

@@ -1,0 +1,473 @@
+"""TensorIR functions to TVMScript."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any
+
+from relax_mlir import mlir
+from relax_mlir.dialects import dtypes
+from relax_mlir.dialects.attributes import from_attribute
+from relax_mlir.dialects.tir import mixed
+from relax_mlir.ir.text import name_of
+from relax_mlir.mlir import ir
+from relax_mlir.script.printer.core import Printer, literal
+from relax_mlir.script.printer.tir_expr import ExprReader, natural_dtype, raw, read_call
+from relax_mlir.script.printer.tir_lets import needs_name
+from relax_mlir.tir import expr as E
+from relax_mlir.tir.buffer import Buffer
+from relax_mlir.tir.expr_text import expr_text
+
+if TYPE_CHECKING:
+    from relax_mlir.tir.function import PrimFunc
+
+# The spelling of each syntax: TVM up to 0.23, and 0.27.
+_WORDS = {
+    "tir": {"block": "block", "attr": "block_attr", "alloc": "alloc_buffer"},
+    "tirx": {"block": "sblock", "attr": "sblock_attr", "alloc": "sblock_alloc_buffer"},
+}
+_LOOPS = {"parallel": "parallel", "vectorized": "vectorized", "unrolled": "unroll"}
+
+
+def print_prim_func(face: PrimFunc, printer: Printer) -> list[str]:
+    """The lines of a function; see `printer.core`."""
+    with mlir.scope():
+        PrimFuncPrinter(face, printer).run()
+    return printer.take()
+
+
+class PrimFuncPrinter:
+    """Prints one function."""
+
+    def __init__(self, face: PrimFunc, printer: Printer):
+        self.face = face
+        self.printer = printer
+        self.names = printer.names
+        self.T = printer.T
+        self.words = _WORDS[printer.options.syntax]
+        self.reader = ExprReader()
+        # Loop variables in scope with their domain, for T.axis.remap.
+        self.loops: dict[ir.Value, tuple[Any, Any, str]] = {}
+
+    # -- the function -----------------------------------------------------------------------------
+
+    def run(self) -> None:
+        options = ["private=True"] if self.face.is_private else []
+        if self.printer.options.syntax == "tirx":
+            options.append("s_tir=True")
+        arguments = f"({', '.join(options)})" if options else ""
+        self.printer.line(f"@{self.T}.prim_func{arguments}")
+        self._header()
+        with self.printer.indent():
+            self._attributes()
+            for line in self._matches:
+                self.printer.line(line)
+            self.printer.line(f'# with {self.T}.{self.words["block"]}("root"):')
+            if not self.body(self.face.body):
+                self.printer.line(f"{self.T}.evaluate(0)")
+
+    def _header(self) -> None:
+        """`def name(...)`; buffers with symbolic sizes are matched in the body."""
+        parameters: list[str] = []
+        self._matches: list[str] = []
+        buffers = self.face.buffer_map
+        scalars = [var for var in self.face.params if var not in buffers]
+        for var, value in zip(self.face.params, self.face.body.arguments, strict=True):
+            name = self.names.define(value, var.name)
+            if var not in buffers:
+                var.name = name
+                self.reader.variables[value] = var
+                parameters.append(f"{name}: {self.T}.{var.dtype}")
+                continue
+            buffer = buffers[var]
+            buffer.name = name
+            self.reader.buffers[value] = buffer
+            symbols = [s for s in _symbols(buffer) if s not in scalars]
+            if not symbols:
+                shape = self._shape(buffer.shape)
+                options = self._buffer_options(buffer)
+                text = ", ".join([shape, f'"{buffer.dtype}"', *options])
+                parameters.append(f"{name}: {self.T}.Buffer({text})")
+                continue
+            handle = self.names.define(("handle", var), f"var_{name}")
+            parameters.append(f"{handle}: {self.T}.handle")
+            self._match(buffer, handle, symbols)
+        self.printer.line(f"def {self.face.name}({', '.join(parameters)}):")
+
+    def _match(self, buffer: Buffer, handle: str, symbols: Iterable[E.Var]) -> None:
+        new = [s for s in symbols if s not in self.names]
+        for symbol in new:
+            symbol.name = self.names.define(symbol, symbol.name)
+        if new:
+            names = ", ".join(s.name for s in new)
+            values = ", ".join(f"{self.T}.{s.dtype}()" for s in new)
+            self._matches.append(f"{names} = {values}")
+        dtype = [] if buffer.dtype == "float32" else [f'"{buffer.dtype}"']
+        text = ", ".join([handle, self._shape(buffer.shape), *dtype, *self._buffer_options(buffer)])
+        self._matches.append(f"{buffer.name} = {self.T}.match_buffer({text})")
+
+    def _buffer_options(self, buffer: Buffer) -> list[str]:
+        options: list[str] = []
+        if buffer.strides:
+            options.append(f"strides={self._shape(buffer.strides)}")
+        if buffer.elem_offset is not None:
+            options.append(f"elem_offset={expr_text(buffer.elem_offset)}")
+        if buffer.storage_scope != "global":
+            options.append(f'scope="{buffer.storage_scope}"')
+        if buffer.data_alignment:
+            options.append(f"align={buffer.data_alignment}")
+        return options
+
+    def _shape(self, sizes: Sequence[E.PrimExpr]) -> str:
+        inner = ", ".join(expr_text(size) for size in sizes)
+        return f"({inner},)" if len(sizes) == 1 else f"({inner})"
+
+    def _attributes(self) -> None:
+        stored = from_attribute(self.face.operation.attributes[self.face.attrs_key])
+        if not stored:
+            return
+        modern = self.printer.options.syntax == "tirx"
+        items = []
+        for key in sorted(stored):
+            value = stored[key]
+            spelled = f"tirx.{key[4:]}" if modern and key.startswith("tir.") else key
+            items.append(f'"{spelled}": {self._attribute(value)}')
+        self.printer.line(f"{self.T}.func_attr({{{', '.join(items)}}})")
+
+    def _attribute(self, value: Any) -> str:
+        if isinstance(value, bool) and self.printer.options.syntax == "tir":
+            return f"{self.T}.bool({value})"
+        if isinstance(value, float):
+            return f"{self.T}.float64({value!r})" if value == value else f'{self.T}.float64("nan")'
+        return literal(value)
+
+    # -- statements -------------------------------------------------------------------------------
+
+    def body(self, block: ir.Block) -> bool:
+        """Print the statements of a block; False when there are none."""
+        printed = False
+        for view in block.operations:
+            op = view.operation
+            write = _STATEMENTS.get(op.name)
+            if op.name == "scf.if" and len(op.results):
+                write = None
+            if op.name == "tir.call":
+                write = PrimFuncPrinter.call
+            if write is not None:
+                printed = write(self, op) is not False or printed
+            elif self._is_let(op):
+                self.let(op)
+                printed = True
+        return printed
+
+    def _is_let(self, op: ir.Operation) -> bool:
+        if len(op.results) != 1 or op.name in ("memref.dim", "arith.constant", "tir.alloc_buffer"):
+            return False
+        value = op.results[0]
+        if value in self.reader.variables:
+            return False
+        return name_of(value) is not None or needs_name(op, _STATEMENTS)
+
+    def let(self, op: ir.Operation) -> None:
+        value = op.results[0]
+        expr = self.reader.read(value)
+        name = self.names.define(value, name_of(value) or "v")
+        kind = f"{self.T}.{expr.dtype}"
+        if self.printer.options.syntax == "tirx":
+            kind = f"{self.T}.let[{kind}]"
+        self.printer.line(f"{name}: {kind} = {expr_text(expr)}")
+        self.reader.variables[value] = E.Var(name, expr.dtype)
+
+    def alloc(self, op: ir.Operation) -> None:
+        value = op.results[0]
+        attributes = op.attributes
+        kind = value.type
+        text = _string(attributes, "dtype") or dtypes.from_mlir(kind.element_type)
+        size_dtype = _string(attributes, "shape_dtype") or "int32"
+        dynamic = iter(list(op.operands))
+        shape = [
+            self.reader.index(next(dynamic) if size == mlir.dynamic() else size, size_dtype)
+            for size in kind.shape
+        ]
+        scope = ir.StringAttr(attributes["scope"]).value
+        align = from_attribute(attributes["align"]) if "align" in attributes else 0
+        strides = self._dims(attributes, "strides", size_dtype)
+        name = self.names.define(value, name_of(value) or "buffer")
+        buffer = Buffer(name, shape, text, scope, strides or None, None, align)
+        if "offset" in attributes:
+            buffer.elem_offset = self._dims(attributes, "offset", size_dtype)[0]
+        self.reader.buffers[value] = buffer
+        dtype = [] if text == "float32" else [f'"{text}"']
+        arguments = ", ".join([self._shape(shape), *dtype, *self._buffer_options(buffer)])
+        self.printer.line(f"{name} = {self.T}.{self.words['alloc']}({arguments})")
+
+    def _dims(self, attributes: Any, key: str, dtype: str) -> list[E.PrimExpr]:
+        """Dimensions kept as text in an attribute, as expressions over the symbols."""
+        if key not in attributes:
+            return []
+        from relax_mlir.tir.shapes import expr_of
+
+        stored = from_attribute(attributes[key])
+        entries = stored if isinstance(stored, list) else [stored]
+        symbols = {s.name: s for b in self.reader.buffers.values() for s in _symbols(b)}
+        return [expr_of(entry, symbols, dtype) for entry in entries]
+
+    def store(self, op: ir.Operation) -> None:
+        value, memory, *indices = list(op.operands)
+        buffer = self.reader.buffer(memory)
+        target = [self.reader.read(i, buffer.index_dtype) for i in indices]
+        stored = self.reader.read(value, buffer.dtype)
+        if op.name == "vector.store":
+            lanes = value.type.shape[0]
+            target[-1] = E.Ramp(target[-1], E.IntImm(target[-1].dtype, 1), lanes)
+        load = raw(E.BufferLoad, buffer.dtype, buffer=buffer, indices=tuple(target))
+        self.printer.line(f"{expr_text(load)} = {expr_text(stored)}")
+
+    def call(self, op: ir.Operation) -> bool:
+        """A call whose value is not used, or that must happen before other statements."""
+        used = [result for result in op.results if list(result.uses)]
+        if used and not (name_of(used[0]) or needs_name(op, _STATEMENTS)):
+            return False
+        if used:
+            self.let(op)
+        else:
+            self.printer.line(f"{self.T}.evaluate({expr_text(read_call(self.reader, op))})")
+        return True
+
+    def assertion(self, op: ir.Operation) -> None:
+        message = literal(ir.StringAttr(op.attributes["msg"]).value)
+        self.printer.line(f"assert {expr_text(self.reader.read(op.operands[0]))}, {message}")
+
+    def branch(self, op: ir.Operation) -> None:
+        self.printer.line(f"if {expr_text(self.reader.read(op.operands[0]))}:")
+        self._region(op.regions[0].blocks[0])
+        if len(op.regions[1].blocks):
+            self.printer.line("else:")
+            self._region(op.regions[1].blocks[0])
+
+    def while_loop(self, op: ir.Operation) -> None:
+        before, after = (region.blocks[0] for region in op.regions)
+        condition = list(before.operations)[-1].operation.operands[0]
+        self.printer.line(f"while {expr_text(self.reader.read(condition))}:")
+        self._region(after)
+
+    def _region(self, block: ir.Block) -> None:
+        with self.printer.indent(), self.names.scope():
+            if not self.body(block):
+                self.printer.line(f"{self.T}.evaluate(0)")
+
+    # -- loops ------------------------------------------------------------------------------------
+
+    def loop(self, op: ir.Operation) -> None:
+        nest = _grid(op) if self.printer.options.syntax_sugar else [op]
+        with ExitStack() as scopes:
+            scopes.enter_context(self.names.scope())
+            bounds = [self._bounds(loop) for loop in nest]
+            names = [self._induction(loop, b) for loop, b in zip(nest, bounds, strict=True)]
+            if len(nest) > 1:
+                extents = ", ".join(expr_text(extent) for _, extent, _ in bounds)
+                header = f"{self.T}.grid({extents})"
+            else:
+                header = self._iterator(op, bounds[0])
+            self.printer.line(f"for {', '.join(names)} in {header}:")
+            inner = nest[-1].regions[0].blocks[0]
+            with self.printer.indent():
+                if not self.body(inner):
+                    self.printer.line(f"{self.T}.evaluate(0)")
+
+    def _bounds(self, op: ir.Operation) -> tuple[E.PrimExpr, E.PrimExpr, str]:
+        dtype = _string(op.attributes, "dtype") or "int32"
+        low, extent = mixed.join(op.attributes["bounds"], list(op.operands))
+        return self.reader.index(low, dtype), self.reader.index(extent, dtype), dtype
+
+    def _induction(self, op: ir.Operation, bounds: tuple[E.PrimExpr, E.PrimExpr, str]) -> str:
+        value = op.regions[0].blocks[0].arguments[0]
+        name = self.names.define(value, name_of(value) or "i")
+        self.reader.variables[value] = E.Var(name, bounds[2])
+        low, extent = mixed.join(op.attributes["bounds"], list(op.operands))
+        self.loops[value] = (low, extent, bounds[2])
+        return name
+
+    def _iterator(self, op: ir.Operation, bounds: tuple[E.PrimExpr, E.PrimExpr, str]) -> str:
+        low, extent, dtype = bounds
+        kind = ir.StringAttr(op.attributes["kind"]).value
+        if isinstance(low, E.IntImm) and low.value == 0:
+            arguments = [expr_text(extent)]
+        else:
+            end = _end(low, extent, dtype)
+            arguments = [expr_text(low), expr_text(end)]
+        if kind == "thread_binding":
+            arguments.append(f'thread="{_string(op.attributes, "thread")}"')
+        if "annotations" in op.attributes:
+            annotations = self._annotations(op.attributes["annotations"])
+            arguments.append(f"annotations={annotations}")
+        if kind == "serial":
+            plain = "annotations" not in op.attributes
+            return f"{'range' if plain else self.T + '.serial'}({', '.join(arguments)})"
+        return f"{self.T}.{_LOOPS.get(kind, kind)}({', '.join(arguments)})"
+
+    def _annotations(self, attribute: ir.Attribute) -> str:
+        stored = from_attribute(attribute)
+        items = (f"{literal(key)}: {self._attribute(stored[key])}" for key in sorted(stored))
+        return "{" + ", ".join(items) + "}"
+
+    # -- blocks -----------------------------------------------------------------------------------
+
+    def block(self, op: ir.Operation) -> None:
+        self.printer.line(
+            f"with {self.T}.{self.words['block']}({literal(_string(op.attributes, 'sym_name'))}):"
+        )
+        count = len(op.regions[0].blocks[0].arguments)
+        segments = list(ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"]))
+        operands = list(op.operands)
+        bindings = operands[: segments[0]]
+        dynamic = operands[segments[0] : segments[0] + segments[1]]
+        predicate = operands[segments[0] + segments[1] :]
+        domains = mixed.join(op.attributes["domains"], dynamic)
+        with self.printer.indent(), self.names.scope():
+            # Before the names of the iteration variables exist.
+            where = [expr_text(self.reader.read(p)) for p in predicate]
+            if count:
+                self._axes(op, bindings, domains)
+            for text in where:
+                self.printer.line(f"{self.T}.where({text})")
+            self._block_body(op)
+
+    def _axes(
+        self, op: ir.Operation, bindings: list[ir.Value], domains: list[int | ir.Value]
+    ) -> None:
+        kinds = [ir.StringAttr(kind).value for kind in ir.ArrayAttr(op.attributes["iter_kinds"])]
+        dtype = _string(op.attributes, "iter_dtype") or "int32"
+        arguments = list(op.regions[0].blocks[0].arguments)
+        pairs = list(zip(domains[::2], domains[1::2], strict=True))
+        texts = [expr_text(self.reader.index(b, dtype)) for b in bindings]
+        ranges = [self._domain(low, extent, dtype) for low, extent in pairs]
+        sugar = self.printer.options.syntax_sugar
+        plain = [
+            sugar and kind in "SR" and self.loops.get(binding) == (*pair, dtype)
+            for kind, binding, pair in zip(kinds, bindings, pairs, strict=True)
+        ]
+        names = [self.names.define(a, name_of(a) or "v") for a in arguments]
+        for argument, name in zip(arguments, names, strict=True):
+            self.reader.variables[argument] = E.Var(name, dtype)
+        i = 0
+        while i < len(kinds):
+            end = i
+            while end < len(kinds) and plain[end]:
+                end += 1
+            if end - i > 1:
+                left, loops = ", ".join(names[i:end]), ", ".join(texts[i:end])
+                kind = "".join(kinds[i:end])
+                self.printer.line(f'{left} = {self.T}.axis.remap("{kind}", [{loops}])')
+                i = end
+                continue
+            how = {"S": "spatial", "R": "reduce", "O": "opaque", "D": "scan"}[kinds[i]]
+            self.printer.line(f"{names[i]} = {self.T}.axis.{how}({ranges[i]}, {texts[i]})")
+            i += 1
+
+    def _domain(self, low: int | ir.Value, extent: int | ir.Value, dtype: str) -> str:
+        size = self.reader.index(extent, dtype)
+        if low == 0:
+            return expr_text(size)
+        begin = self.reader.index(low, dtype)
+        return f"({expr_text(begin)}, {expr_text(_end(begin, size, dtype))})"
+
+    def _block_body(self, op: ir.Operation) -> None:
+        body = op.regions[0].blocks[0]
+        accesses = {"tir.read": "reads", "tir.write": "writes"}
+        regions: dict[str, list[str]] = {name: [] for name in accesses}
+        for view in body.operations:
+            if view.operation.name in accesses:
+                regions[view.operation.name].append(self._region_text(view.operation))
+        for name, word in accesses.items():
+            self.printer.line(f"{self.T}.{word}({', '.join(regions[name])})")
+        if "annotations" in op.attributes:
+            annotations = self._annotations(op.attributes["annotations"])
+            self.printer.line(f"{self.T}.{self.words['attr']}({annotations})")
+        if not self.body(body):
+            self.printer.line(f"{self.T}.evaluate(0)")
+
+    def _region_text(self, op: ir.Operation) -> str:
+        memory, *dynamic = list(op.operands)
+        buffer = self.reader.buffer(memory)
+        segments = list(ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"]))
+        offsets = mixed.join(op.attributes["offsets"], dynamic[: segments[1]])
+        sizes = mixed.join(op.attributes["sizes"], dynamic[segments[1] :])
+        parts: list[str] = []
+        for offset, size in zip(offsets, sizes, strict=True):
+            begin = self.reader.index(offset, buffer.index_dtype)
+            if size == 1:
+                parts.append(expr_text(begin))
+                continue
+            extent = self.reader.index(size, begin.dtype)
+            parts.append(f"{expr_text(begin)}:{expr_text(_end(begin, extent, begin.dtype))}")
+        return f"{buffer.name}[{', '.join(parts) or '()'}]"
+
+    def init(self, op: ir.Operation) -> None:
+        self.printer.line(f"with {self.T}.init():")
+        self._region(op.regions[0].blocks[0])
+
+
+def _end(low: E.PrimExpr, extent: E.PrimExpr, dtype: str) -> E.PrimExpr:
+    """`low + extent`, folded where both are constants."""
+    if isinstance(low, E.IntImm) and isinstance(extent, E.IntImm):
+        return E.IntImm(dtype, low.value + extent.value)
+    if isinstance(low, E.IntImm) and low.value == 0:
+        return extent
+    return raw(E.Add, dtype, a=low, b=extent)
+
+
+def _symbols(buffer: Buffer) -> list[E.Var]:
+    """The variables in a buffer's shape, strides and offset, in order."""
+    offset = [] if buffer.elem_offset is None else [buffer.elem_offset]
+    found: list[E.Var] = []
+    for size in (*buffer.shape, *buffer.strides, *offset):
+        for node in E.post_order(size):
+            if isinstance(node, E.Var) and node not in found:
+                found.append(node)
+    return found
+
+
+def _string(attributes: Any, key: str) -> str:
+    return ir.StringAttr(attributes[key]).value if key in attributes else ""
+
+
+def _grid(op: ir.Operation) -> list[ir.Operation]:
+    """The loops from `op` in that T.grid can join: serial, from zero, nothing between them, and
+    no extent that is computed inside."""
+    nest: list[ir.Operation] = []
+    while _joinable(op, nest):
+        nest.append(op)
+        children = [v.operation for v in op.regions[0].blocks[0].operations]
+        if len(children) != 1 or children[0].name != "tir.for":
+            break
+        op = children[0]
+    return nest or [op]
+
+
+def _joinable(op: ir.Operation, outer: list[ir.Operation]) -> bool:
+    attributes = op.attributes
+    if ir.StringAttr(attributes["kind"]).value != "serial" or "annotations" in attributes:
+        return False
+    low, extent = mixed.join(attributes["bounds"], list(op.operands))
+    if low != 0:
+        return False
+    variables = [loop.regions[0].blocks[0].arguments[0] for loop in outer]
+    return isinstance(extent, int) or extent not in variables
+
+
+_STATEMENTS: dict[str, Callable[[PrimFuncPrinter, ir.Operation], Any]] = {
+    "tir.for": PrimFuncPrinter.loop,
+    "tir.block": PrimFuncPrinter.block,
+    "tir.init": PrimFuncPrinter.init,
+    "tir.alloc_buffer": PrimFuncPrinter.alloc,
+    "memref.store": PrimFuncPrinter.store,
+    "vector.store": PrimFuncPrinter.store,
+    "scf.if": PrimFuncPrinter.branch,
+    "scf.while": PrimFuncPrinter.while_loop,
+    "cf.assert": PrimFuncPrinter.assertion,
+}
+"""Operations that are statements; others are expressions, printed where they are used."""
+
+__all__ = ["PrimFuncPrinter", "natural_dtype", "print_prim_func"]
