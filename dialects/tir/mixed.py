@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from relax_mlir.mlir import dynamic, ir
 
 
-def split(entries: Iterable[int | ir.Value]) -> tuple[ir.DenseI64ArrayAttr, list[ir.Value]]:
+def split(entries: Iterable[int | ir.Value]) -> tuple[ir.Attribute, list[ir.Value]]:
     """The static array and the dynamic operands of a mixed list."""
     static: list[int] = []
     values: list[ir.Value] = []
@@ -18,7 +18,8 @@ def split(entries: Iterable[int | ir.Value]) -> tuple[ir.DenseI64ArrayAttr, list
         else:
             static.append(dynamic())
             values.append(entry)
-    return ir.DenseI64ArrayAttr.get(static), values
+    # As a plain Attribute: the op builders take an empty array, which is false, for a missing one.
+    return ir.Attribute(ir.DenseI64ArrayAttr.get(static)), values
 
 
 def join(static: ir.Attribute, values: Sequence[ir.Value]) -> list[int | ir.Value]:

@@ -133,7 +133,9 @@ class BlockFrame:
                 bindings.append(emitter.index(binding))
             predicate = [] if self._predicate is None else [emitter.value(self._predicate)]
             static, dynamic = mixed.split(domains)
-            kinds = ir.ArrayAttr.get([ir.StringAttr.get(kind) for kind, *_ in self._iters])
+            kinds = ir.Attribute(
+                ir.ArrayAttr.get([ir.StringAttr.get(kind) for kind, *_ in self._iters])
+            )
             name = ir.StringAttr.get(self.name)
             self.op = BlockOp(name, kinds, static, bindings, dynamic, predicate)
             here = ir.Location.current

@@ -7,7 +7,15 @@ from typing import Any
 
 from relax_mlir.errors import Error
 from relax_mlir.tir import operators
-from relax_mlir.tir.expr import BufferLoad, PrimExpr, Ramp, Range, as_expr, canonical_dtype
+from relax_mlir.tir.expr import (
+    BufferLoad,
+    BufferRef,
+    PrimExpr,
+    Ramp,
+    Range,
+    as_expr,
+    canonical_dtype,
+)
 
 __all__ = ["Buffer", "BufferRegion", "decl_buffer"]
 
@@ -59,6 +67,10 @@ class Buffer:
     def index_dtype(self) -> str:
         """The dtype of the buffer's sizes, int32 if it has none."""
         return self.shape[0].dtype if self.shape else "int32"
+
+    def asobject(self) -> BufferRef:
+        """The buffer as an argument of a call."""
+        return BufferRef(self)
 
     def __getitem__(self, indices: Any) -> BufferLoad | BufferRegion:
         entries = list(indices) if isinstance(indices, (tuple, list)) else [indices]

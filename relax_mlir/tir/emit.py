@@ -278,7 +278,8 @@ class ExprEmitter:
             operands.append(self.value(argument))
         results = [] if expr.dtype in ("", "void") else [type_of(expr.dtype)]
         text = ir.StringAttr.get
-        op = CallOp(text(kind), text(callee), ir.ArrayAttr.get(literals), operands, results)
+        described = ir.Attribute(ir.ArrayAttr.get(literals))
+        op = CallOp(text(kind), text(callee), described, operands, results)
         return op.operation.results[0] if results else None
 
 
@@ -358,6 +359,7 @@ _EMITTERS: dict[type[E.PrimExpr], Callable[[ExprEmitter, Any], ir.Value]] = {
     E.Select: ExprEmitter._select,
     E.Let: ExprEmitter._let,
     E.BufferLoad: ExprEmitter._load,
+    E.BufferRef: lambda emitter, expr: emitter.buffer(expr.buffer),
     E.Ramp: ExprEmitter._ramp,
     E.Broadcast: ExprEmitter._broadcast,
     E.Call: ExprEmitter._call,

@@ -19,12 +19,54 @@ if TYPE_CHECKING:
     from relax_mlir.tir.buffer import Buffer
 
 __all__ = [
-    "EQ", "GE", "GT", "LE", "LT", "NE", "Add", "And", "BinaryExpr", "Broadcast", "BufferLoad",
-    "Call", "Cast", "CommReducer", "CompareExpr", "Div", "FloatImm", "FloorDiv", "FloorMod",
-    "IntImm", "IterVar", "Let", "Max", "Min", "Mod", "Mul", "Not", "Or", "PrimExpr",
-    "ProducerLoad", "Ramp", "Range", "Reduce", "Select", "SizeVar", "StringImm", "Sub", "Var",
-    "as_expr", "canonical_dtype", "children", "lanes_of", "post_order", "scalar_dtype",
-    "structural_key", "substitute", "transform",
+    "EQ",
+    "GE",
+    "GT",
+    "LE",
+    "LT",
+    "NE",
+    "Add",
+    "And",
+    "BinaryExpr",
+    "Broadcast",
+    "BufferLoad",
+    "BufferRef",
+    "Call",
+    "Cast",
+    "CommReducer",
+    "CompareExpr",
+    "Div",
+    "FloatImm",
+    "FloorDiv",
+    "FloorMod",
+    "IntImm",
+    "IterVar",
+    "Let",
+    "Max",
+    "Min",
+    "Mod",
+    "Mul",
+    "Not",
+    "Or",
+    "PrimExpr",
+    "ProducerLoad",
+    "Ramp",
+    "Range",
+    "Reduce",
+    "Select",
+    "SizeVar",
+    "StringImm",
+    "Sub",
+    "Var",
+    "as_expr",
+    "canonical_dtype",
+    "children",
+    "lanes_of",
+    "post_order",
+    "scalar_dtype",
+    "structural_key",
+    "substitute",
+    "transform",
 ]  # fmt: skip
 
 
@@ -335,6 +377,14 @@ class BufferLoad(PrimExpr):
         self.span = span
 
 
+class BufferRef(PrimExpr):
+    """A whole buffer, as an argument of a call."""
+
+    def __init__(self, buffer: Buffer):
+        self.buffer = buffer
+        self.dtype = "handle"
+
+
 class ProducerLoad(PrimExpr):
     """An element of a te tensor."""
 
@@ -524,7 +574,7 @@ def structural_key(expr: Any) -> Any:
     if not isinstance(expr, PrimExpr):
         return structural_key(as_expr(expr))
     extra: tuple[Any, ...] = (expr.dtype,)
-    if isinstance(expr, BufferLoad):
+    if isinstance(expr, (BufferLoad, BufferRef)):
         extra += (id(expr.buffer),)
     elif isinstance(expr, ProducerLoad):
         extra += (id(expr.producer),)

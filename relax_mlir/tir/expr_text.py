@@ -140,6 +140,7 @@ _WRITERS: dict[type[E.PrimExpr], Callable[[Any], tuple[str, int]]] = {
     E.Not: lambda e: (f"not {_operand(e.a, 3)}", 3),
     E.Select: _select,
     E.BufferLoad: lambda e: (_load(e.buffer.name, e.indices), _ATOM),
+    E.BufferRef: lambda e: (e.buffer.name, _ATOM),
     E.ProducerLoad: lambda e: (_load(e.producer.name, e.indices), _ATOM),
     E.Call: _call,
     E.Let: _let,

@@ -89,14 +89,10 @@ def _rounding(name: str, python: Callable[[float], float]) -> Callable[[Any], Pr
     return build
 
 
-def _round_away(x: float) -> float:
-    return _math.copysign(_math.floor(builtins.abs(x) + 0.5), x)
-
-
 floor = _rounding("floor", _math.floor)
 ceil = _rounding("ceil", _math.ceil)
 trunc = _rounding("trunc", _math.trunc)
-round = _rounding("round", _round_away)
+round = _rounding("round", builtins.round)
 nearbyint = _rounding("nearbyint", builtins.round)
 
 

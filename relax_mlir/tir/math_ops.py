@@ -160,7 +160,7 @@ EMITTERS: dict[str, Emit] = {
             " rsqrt sin sinh sqrt tan tanh trunc"
         ).split()
     },
-    "round": _unary(math.round),
+    "round": _unary(math.roundeven),
     "nearbyint": _unary(math.roundeven),
     "popcount": _unary(math.ctpop),
     "clz": _unary(math.ctlz),

@@ -1,0 +1,223 @@
+"""From a graph of tensor expressions to a PrimFunc: one loop nest and block a compute."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from typing import Any
+
+from relax_mlir.errors import Error
+from relax_mlir.te.tensor import ComputeOp, ExternOp, Operation, PlaceholderOp, Tensor
+from relax_mlir.tir import intrinsics
+from relax_mlir.tir.block_frame import BlockFrame
+from relax_mlir.tir.buffer import Buffer
+from relax_mlir.tir.builder import PrimFuncBuilder
+from relax_mlir.tir.expr import (
+    BufferLoad,
+    BufferRef,
+    IterVar,
+    PrimExpr,
+    ProducerLoad,
+    Reduce,
+    Var,
+    transform,
+)
+from relax_mlir.tir.function import PrimFunc
+
+__all__ = ["create_prim_func"]
+
+_LAYOUT_FREE = "layout_free_placeholders"
+
+
+def create_prim_func(
+    ops: Sequence[Tensor | Var], index_dtype_override: str | None = None
+) -> PrimFunc:
+    """A function whose parameters are `ops`: inputs, scalars (Var), and outputs.
+
+    Computed tensors that are no parameter become allocations.  Raises Error if an input that is
+    used is not among the parameters.  `index_dtype_override` is accepted for TVM's sake: index
+    dtypes follow the shapes.
+    """
+    del index_dtype_override
+    return _Creator("main", {"tir.noalias": True}).create(ops)
+
+
+class _Names:
+    """Hands out names that are not taken yet: compute, compute_1, ..."""
+
+    def __init__(self) -> None:
+        self._taken: set[str] = set()
+
+    def fresh(self, name: str) -> str:
+        candidate, number = name, 0
+        while candidate in self._taken:
+            number += 1
+            candidate = f"{name}_{number}"
+        self._taken.add(candidate)
+        return candidate
+
+
+class _Creator:
+    def __init__(self, name: str, attrs: dict[str, Any]):
+        self._build = PrimFuncBuilder(name, attrs=attrs)
+        self._buffers: dict[Tensor, Buffer] = {}
+        self._buffer_names = _Names()
+        self._block_names = _Names()
+
+    def create(self, ops: Sequence[Tensor | Var]) -> PrimFunc:
+        for op in ops:
+            if isinstance(op, Tensor):
+                self._check_new(op)
+                buffer = self._declare(op)
+                self._build.bind_buffer(buffer)
+            elif isinstance(op, Var):
+                self._build.scalar_param(op)
+            else:
+                raise Error(f"create_prim_func: a te.Tensor or Var expected, given {op!r}")
+        layout_free: list[Tensor] = []
+        for op in _topological(ops):
+            layout_free += op.attrs.get(_LAYOUT_FREE, [])
+            self._emit(op)
+        tensors = [op for op in ops if isinstance(op, Tensor)]
+        if layout_free:
+            positions = sorted(tensors.index(t) for t in layout_free if t in tensors)
+            self._build.set_attrs({"layout_free_buffers": positions})
+        return self._build.finish()
+
+    def _check_new(self, tensor: Tensor) -> None:
+        if tensor in self._buffers:
+            raise Error(f"create_prim_func: tensor {tensor.name} is given twice")
+
+    def _declare(self, tensor: Tensor) -> Buffer:
+        name = self._buffer_names.fresh(tensor.name)
+        self._buffers[tensor] = Buffer(name, tensor.shape, tensor.dtype)
+        return self._buffers[tensor]
+
+    def _emit(self, op: Operation) -> None:
+        if isinstance(op, PlaceholderOp):
+            if op.output(0) not in self._buffers:
+                raise Error(
+                    f"create_prim_func: input {op.name} is used but not among the parameters"
+                )
+            return
+        for index in range(op.num_outputs):
+            tensor = op.output(index)
+            if tensor not in self._buffers:
+                self._build.allocate(self._declare(tensor))
+        if isinstance(op, ComputeOp):
+            self._emit_compute(op)
+        elif isinstance(op, ExternOp):
+            self._emit_extern(op)
+
+    # -- compute ----------------------------------------------------------------------------
+
+    def _emit_compute(self, op: ComputeOp) -> None:
+        build, axes = self._build, [*op.axis, *op.reduce_axis]
+        outputs = [op.output(i) for i in range(op.num_outputs)]
+        with ExitStack() as nest:
+            loops = [
+                nest.enter_context(build.for_("serial", a.dom.min, a.dom.extent, a.var.name))
+                for a in axes
+                if a.dom is not None
+            ]
+            if op.reduce_axis:
+                with build.block(self._block_names.fresh(op.name)) as block:
+                    values = self._axes(block, op, axes, loops)
+                    self._emit_reduction(block, op, outputs, values)
+                return
+            for tensor, body in zip(outputs, op.body, strict=True):
+                with build.block(self._block_names.fresh(tensor.name)) as block:
+                    values = self._axes(block, op, axes, loops)
+                    indices = [values[a.var] for a in op.axis]
+                    build.store(self._buffers[tensor], self._scalar(body, values), indices)
+
+    def _axes(
+        self, block: BlockFrame, op: ComputeOp, axes: Sequence[IterVar], loops: Sequence[Var]
+    ) -> dict[Var, PrimExpr]:
+        values: dict[Var, PrimExpr] = {}
+        for axis, loop in zip(axes, loops, strict=True):
+            kind = "R" if axis.iter_type == IterVar.CommReduce else "S"
+            values[axis.var] = block.iter_var(kind, axis.dom, loop, f"v_{axis.var.name}")
+        if not axes:  # a block has at least one axis, as TVM makes it
+            block.iter_var("S", (0, 1), 0, "vi")
+        block.annotate(
+            {k: v for k, v in op.attrs.items() if k != _LAYOUT_FREE and _is_annotation(v)}
+        )
+        return values
+
+    def _emit_reduction(
+        self, block: BlockFrame, op: ComputeOp, outputs: list[Tensor], values: dict[Var, PrimExpr]
+    ) -> None:
+        build, reduce = self._build, op.body[0]
+        assert isinstance(reduce, Reduce)
+        indices = [values[a.var] for a in op.axis]
+        buffers = [self._buffers[t] for t in outputs]
+        starts = reduce.init or reduce.combiner.identity_element
+        with block.init():
+            for buffer, start in zip(buffers, starts, strict=True):
+                build.store(buffer, self._scalar(start, values), indices)
+        condition = self._scalar(reduce.condition, values)
+        incoming = [
+            intrinsics.if_then_else(condition, self._scalar(source, values), identity)
+            for source, identity in zip(
+                reduce.source, reduce.combiner.identity_element, strict=True
+            )
+        ]
+        current = [BufferLoad(buffer, indices) for buffer in buffers]
+        results = reduce.combiner.combine(current, incoming)
+        if len(results) > 1:  # all are computed before the first is stored
+            named = zip(buffers, results, strict=True)
+            results = tuple(build.let(f"v_{buffer.name}", r) for buffer, r in named)
+        for buffer, result in zip(buffers, results, strict=True):
+            build.store(buffer, result, indices)
+
+    def _scalar(self, expr: PrimExpr, values: dict[Var, PrimExpr]) -> PrimExpr:
+        """The expression on block variables and buffers instead of axes and tensors."""
+
+        def visit(node: PrimExpr) -> PrimExpr | None:
+            if isinstance(node, Var):
+                return values.get(node, node)
+            if isinstance(node, ProducerLoad):
+                indices = [transform(i, visit) for i in node.indices]
+                return BufferLoad(self._buffers[node.producer], indices)
+            return None
+
+        return transform(expr, visit)
+
+    # -- extern -----------------------------------------------------------------------------
+
+    def _emit_extern(self, op: ExternOp) -> None:
+        mapping = dict(zip(op.input_buffers, (self._buffers[t] for t in op.inputs), strict=True))
+        for index, buffer in enumerate(op.output_buffers):
+            mapping[buffer] = self._buffers[op.output(index)]
+
+        def visit(node: PrimExpr) -> PrimExpr | None:
+            if isinstance(node, BufferRef):
+                return BufferRef(mapping[node.buffer])
+            return None
+
+        with self._build.block(self._block_names.fresh(op.name)) as block:
+            block.reads([mapping[b] for b in op.input_buffers])
+            block.writes([mapping[b] for b in op.output_buffers])
+            self._build.evaluate(transform(op.call, visit))
+
+
+def _is_annotation(value: Any) -> bool:
+    return isinstance(value, (bool, int, float, str, list, tuple, dict, PrimExpr))
+
+
+def _topological(ops: Sequence[Tensor | Var]) -> list[Operation]:
+    """All operations that the parameters need, inputs first."""
+    order: dict[Operation, None] = {}
+
+    def visit(op: Operation) -> None:
+        if op in order:
+            return
+        for tensor in op.input_tensors:
+            visit(tensor.op)
+        order[op] = None
+
+    for op in ops:
+        if isinstance(op, Tensor):
+            visit(op.op)
+    return list(order)
