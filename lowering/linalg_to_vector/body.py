@@ -8,11 +8,23 @@ from dataclasses import dataclass
 from relax_mlir.lowering.linalg_to_vector.builder import Builder, defining_op
 from relax_mlir.mlir import ir
 
-__all__ = ["Combiner", "body_cost", "combiners", "emit_body", "is_vectorizable", "widest_bits"]
+__all__ = [
+    "Combiner",
+    "body_cost",
+    "can_widen",
+    "combiners",
+    "emit_body",
+    "is_vectorizable",
+    "narrowed",
+    "wide_type",
+    "widened",
+    "widest_bits",
+]
 
-# Dialects whose operations act lane by lane on vectors (but for `_SCALAR_ONLY`).
+# Dialects whose operations act lane by lane on vectors.
 _ELEMENTWISE_DIALECTS = ("arith", "math")
-_SCALAR_ONLY = ("arith.constant",)
+_CONVERSIONS = ("arith.extf", "arith.truncf")
+_NARROW_FLOATS = (ir.F16Type, ir.BF16Type)
 
 # What an operation costs beside an addition, roughly; the rest counts one.
 _EXPENSIVE = {
@@ -121,15 +133,23 @@ def emit_body(
     lanes: int,
     index: Callable[[int], ir.Value] | None = None,
     contract: bool = False,
+    widen: bool = False,
 ) -> list[ir.Value]:
     """The body on `arguments` (scalars or vectors of `lanes`); returns what it yields.
 
     Operations on scalars only stay scalar; a scalar that meets a vector is broadcast.  `index(d)`
     gives the value of `linalg.index d`.  With `contract`, a multiplication that feeds an addition
-    alone becomes one `math.fma`.
+    alone becomes one `math.fma`.  With `widen`, f16 and bf16 are computed in f32: arguments must be
+    wide already (see `widened`), results are wide, and conversions between the two disappear.
     """
     values: dict[ir.Value, ir.Value] = dict(zip(block.arguments, arguments, strict=True))
+    type_of = wide_type if widen else _same_type
     spread: dict[ir.Value, ir.Value] = {}
+
+    def value_of(value: ir.Value) -> ir.Value:
+        if value not in values:
+            values[value] = widened(b, value, 1) if widen else value
+        return values[value]
 
     def vector(value: ir.Value) -> ir.Value:
         if isinstance(value.type, ir.VectorType):
@@ -141,32 +161,78 @@ def emit_body(
     for view in block.operations:
         op = view.operation
         if op.name == "linalg.yield":
-            return [values.get(operand, operand) for operand in op.operands]
+            return [value_of(operand) for operand in op.operands]
         if op.name == "linalg.index":
             assert index is not None
             values[op.result] = index(ir.IntegerAttr(op.attributes["dim"]).value)
             continue
         if op.name == "arith.constant":
-            values[op.result] = b.constant(op.result.type, op.attributes["value"])
+            value = b.constant(op.result.type, op.attributes["value"])
+            values[op.result] = widened(b, value, 1) if widen else value
             continue
-        operands = [values.get(operand, operand) for operand in op.operands]
+        operands = [value_of(operand) for operand in op.operands]
         name = op.name
+        if widen and name in _CONVERSIONS and _scalar_type(operands[0]) == type_of(op.result.type):
+            values[op.result] = operands[0]
+            continue
         if contract and name == "arith.addf":
-            fused = _fused_operands(op, values)
-            if fused is not None:
-                name, operands = "math.fma", fused
+            factors = _fused_operands(op)
+            if factors is not None:
+                name, operands = "math.fma", [value_of(factor) for factor in factors]
         is_vector = any(isinstance(o.type, ir.VectorType) for o in operands)
         if is_vector:
             operands = _spread(name, operands, vector)
         attributes = {} if name != op.name else {a: op.attributes[a] for a in op.attributes}
         results = [
-            b.vector_type(lanes, r.type) if is_vector else r.type for r in op.results
+            b.vector_type(lanes, type_of(r.type)) if is_vector else type_of(r.type)
+            for r in op.results
         ]
         clone = ir.Operation.create(
             name, results=results, operands=operands, attributes=attributes
         )
         values.update(zip(op.results, clone.results, strict=True))
     raise AssertionError("a linalg body ends in linalg.yield")
+
+
+def _same_type(type_: ir.Type) -> ir.Type:
+    return type_
+
+
+def _scalar_type(value: ir.Value) -> ir.Type:
+    type_ = value.type
+    return type_.element_type if isinstance(type_, ir.VectorType) else type_
+
+
+def wide_type(type_: ir.Type) -> ir.Type:
+    """f32 for the narrow float types, others as they are."""
+    return ir.F32Type.get() if isinstance(type_, _NARROW_FLOATS) else type_
+
+
+def can_widen(block: ir.Block) -> bool:
+    """Whether a body computes in a narrow float type and nothing in it looks at its bits."""
+    operations = [op.operation for op in block.operations]
+    types = [r.type for op in operations for r in op.results] + [a.type for a in block.arguments]
+    narrow = any(isinstance(type_, _NARROW_FLOATS) for type_ in types)
+    return narrow and all(op.name != "arith.bitcast" for op in operations)
+
+
+def widened(b: Builder, value: ir.Value, lanes: int) -> ir.Value:
+    """A narrow float (or vector of `lanes` of them) in f32; other values as they are."""
+    element = _scalar_type(value)
+    if not isinstance(element, _NARROW_FLOATS):
+        return value
+    wide = wide_type(element)
+    is_vector = isinstance(value.type, ir.VectorType)
+    return b.op("arith.extf", b.vector_type(lanes, wide) if is_vector else wide, [value])
+
+
+def narrowed(b: Builder, value: ir.Value, element_type: ir.Type, lanes: int) -> ir.Value:
+    """An f32 (or vector of `lanes` of them) rounded to a narrow float type, if it is one."""
+    if _scalar_type(value) == element_type:
+        return value
+    is_vector = isinstance(value.type, ir.VectorType)
+    type_ = b.vector_type(lanes, element_type) if is_vector else element_type
+    return b.op("arith.truncf", type_, [value])
 
 
 def _spread(
@@ -178,16 +244,13 @@ def _spread(
     return [vector(o) for o in operands]
 
 
-def _fused_operands(
-    addition: ir.Operation, values: dict[ir.Value, ir.Value]
-) -> list[ir.Value] | None:
+def _fused_operands(addition: ir.Operation) -> list[ir.Value] | None:
     """Operands of the `math.fma` that an addition and the product before it make together."""
     lhs, rhs = addition.operands
     for product, addend in ((rhs, lhs), (lhs, rhs)):
         owner = defining_op(product)
         if owner is None or owner.name != "arith.mulf":
             continue
-        if len(list(product.uses)) == 1 and product in values:
-            factors = [values.get(o, o) for o in owner.operands]
-            return [*factors, values.get(addend, addend)]
+        if len(list(product.uses)) == 1 and owner.block == addition.block:
+            return [*owner.operands, addend]
     return None

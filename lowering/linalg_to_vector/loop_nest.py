@@ -11,7 +11,7 @@ operand is recognised as `n * 784` of another.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 
 from relax_mlir.lowering.linalg_to_vector.builder import Builder, FlatView, Index
@@ -167,12 +167,13 @@ class LoopNest:
             value = b.mul(value, b.memref_dim(memref, dim))
         return value
 
-    def emit_accesses(self, b: Builder) -> list[Access]:
-        """Views, strides and base offsets of all operands as values."""
+    def emit_accesses(self, b: Builder, needed: Collection[int] | None = None) -> list[Access]:
+        """Views, strides and base offsets of the operands as values; of the `needed` ones only,
+        if those are given."""
         views: dict[ir.Value, FlatView] = {}
         accesses: list[Access] = []
-        for operand in self.operands:
-            if operand.is_scalar:
+        for position, operand in enumerate(self.operands):
+            if operand.is_scalar or (needed is not None and position not in needed):
                 accesses.append(Access(None, (), 0, operand.value))
                 continue
             if operand.value not in views:
@@ -322,7 +323,8 @@ def _flattened_operand(map_: ir.AffineMap, value: ir.Value, rank: int) -> Operan
     offset: ir.AffineExpr = ir.AffineConstantExpr.get(0)
     for expr, size in zip(map_.results, type_.shape, strict=True):
         offset = offset * size + expr
-    linear = _linear(ir.AffineExpr.simplify_affine_expr(offset, rank, 0), rank)
+    simplified = ir.AffineExpr.simplify_affine_expr(offset, rank, 0).maybe_downcast()
+    linear = _linear(simplified, rank)
     if linear is None:
         return None
     strides = tuple(Extent(coefficient) for coefficient in linear[:-1])

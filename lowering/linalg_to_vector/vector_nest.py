@@ -14,9 +14,13 @@ from dataclasses import dataclass
 from relax_mlir.lowering.linalg_to_vector.body import (
     Combiner,
     body_cost,
+    can_widen,
     combiners,
     emit_body,
     is_vectorizable,
+    narrowed,
+    wide_type,
+    widened,
     widest_bits,
 )
 from relax_mlir.lowering.linalg_to_vector.builder import Builder, Index, next_power_of_two
@@ -49,7 +53,8 @@ def plan_vector_nest(nest: LoopNest, target: CPUTarget) -> VectorPlan | None:
     if not dims:
         return None
     dim = max(dims, key=lambda d: (_assumed(nest, d), not nest.reduction[d]))
-    bits = widest_bits(nest.body.block)
+    wide = any(nest.reduction) and can_widen(nest.body.block)
+    bits = max(32 if wide else 8, widest_bits(nest.body.block))
     lanes = min(target.lanes(bits), next_power_of_two(_assumed(nest, dim)))
     if lanes < 2:
         return None
@@ -99,6 +104,8 @@ class _Emitter:
         self.initial = initial
         self.block = nest.body.block
         self.outputs = nest.body.results
+        # Reductions of f16 and bf16 are done in f32 and rounded once, when stored.
+        self.wide = any(nest.reduction) and can_widen(self.block)
         self.extents = [nest.emit_extent(b, extent) for extent in nest.extents]
         self.positions: dict[int, Index] = {}
         rank = range(nest.rank)
@@ -190,6 +197,7 @@ class _Emitter:
                 view = accesses[out].view
                 assert view is not None
                 offset = self.b.add(accesses[out].base, vector * self.plan.lanes)
+                value = narrowed(self.b, value, self._stored_type(out), self.plan.lanes)
                 self.b.store(self.b.broadcast(value, self.plan.lanes), view, offset, mask)
 
     def _start_value(
@@ -199,12 +207,20 @@ class _Emitter:
         b, lanes = self.b, self.plan.lanes
         argument = self.block.arguments[self.nest.body.arguments.index(out)]
         if not self.reductions and not list(argument.uses):
-            type_ = argument.type
+            type_ = wide_type(argument.type) if self.wide else argument.type
             return b.zero(type_ if lanes == 1 else b.vector_type(lanes, type_))
         if out in self.initial:
-            return b.broadcast(self.initial[out], lanes)
+            return b.broadcast(self._widened(self.initial[out]), lanes)
         assert access.view is not None
-        return b.load(access.view, b.add(access.base, vector * lanes), lanes, mask)
+        return self._widened(
+            b.load(access.view, b.add(access.base, vector * lanes), lanes, mask)
+        )
+
+    def _widened(self, value: ir.Value) -> ir.Value:
+        return widened(self.b, value, self.plan.lanes) if self.wide else value
+
+    def _stored_type(self, operand: int) -> ir.Type:
+        return self.nest.operands[operand].element_type
 
     def _run_body(
         self,
@@ -230,6 +246,7 @@ class _Emitter:
             lanes,
             lambda dim: self._index(dim, vector),
             contract=any(self.nest.reduction),
+            widen=self.wide,
         )
         return [self.b.broadcast(result, lanes) for result in results]
 
@@ -237,11 +254,12 @@ class _Emitter:
         self, access: Access, operand: int, vector: int, mask: ir.Value | None
     ) -> ir.Value:
         if access.view is None:
-            return access.value
+            return self._widened(access.value)
         dim, lanes = self.plan.dim, self.plan.lanes
         if dim is None or self.nest.stride(operand, dim) == ZERO:
-            return self.b.load(access.view, access.base, 1)
-        return self.b.load(access.view, self.b.add(access.base, vector * lanes), lanes, mask)
+            return self._widened(self.b.load(access.view, access.base, 1))
+        offset = self.b.add(access.base, vector * lanes)
+        return self._widened(self.b.load(access.view, offset, lanes, mask))
 
     def _index(self, op_dim: int, vector: int) -> ir.Value:
         """Value of `linalg.index op_dim`, a vector along the vectorized dimension."""
@@ -298,11 +316,12 @@ class _Emitter:
             access = accesses[out]
             assert access.view is not None
             before = self.initial.get(out) or b.load(access.view, access.base, 1)
-            total = b.op(combiner.op, total.type, [before, total])
-            b.store(total, access.view, access.base)
+            total = b.op(combiner.op, total.type, [self._widened(before), total])
+            b.store(narrowed(b, total, self._stored_type(out), 1), access.view, access.base)
 
     def _type(self, operand: int) -> ir.Type:
-        return self.nest.operands[operand].element_type
+        element = self._stored_type(operand)
+        return wide_type(element) if self.wide else element
 
     def _accumulate_row(
         self, accesses: list[Access], uniform: dict[int, ir.Value], values: list[ir.Value]

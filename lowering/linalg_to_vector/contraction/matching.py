@@ -42,6 +42,13 @@ class Contraction:
     c: int
     epilogue: Stage | None = None
 
+    def operands(self) -> set[int]:
+        """The operands that the contraction and its epilogue touch."""
+        found = {self.a, self.b, self.c}
+        if self.epilogue is not None:
+            found.update(self.epilogue.arguments, self.epilogue.results)
+        return found
+
     def extent(self, dim: int | None) -> Extent:
         return ONE if dim is None else self.nest.extents[dim]
 

@@ -35,7 +35,7 @@ def emit_matrix_product(
 ) -> None:
     """Emit a contraction whose B is contiguous along the columns, or is to be packed."""
     nest = contraction.nest
-    accesses = nest.emit_accesses(b)
+    accesses = nest.emit_accesses(b, contraction.operands())
     extents = [nest.emit_extent(b, extent) for extent in nest.extents]
 
     def outer(dims: tuple[int, ...], at: list[Access]) -> None:

@@ -14,8 +14,12 @@ from dataclasses import dataclass, field
 from relax_mlir.lowering.linalg_to_vector.body import (
     Combiner,
     body_cost,
+    can_widen,
     combiners,
     emit_body,
+    narrowed,
+    wide_type,
+    widened,
 )
 from relax_mlir.lowering.linalg_to_vector.builder import Builder, FlatView, Index, defining_op
 from relax_mlir.lowering.linalg_to_vector.contraction.matching import Contraction
@@ -68,7 +72,7 @@ class MicroKernel:
     lanes: int
     initial: ir.Value | None
     _multiply_add: bool = field(init=False)
-    _promoted: bool = field(init=False)
+    _wide: bool = field(init=False)
     _combiner: Combiner = field(init=False)
     _accumulator: ir.Type = field(init=False)
 
@@ -83,13 +87,9 @@ class MicroKernel:
         names = sorted(op.operation.name for op in block.operations)
         self._multiply_add = names == ["arith.addf", "arith.mulf", "linalg.yield"]
         element = block.arguments[self._c_argument].type
-        narrow = isinstance(element, (ir.F16Type, ir.BF16Type))
-        self._promoted = self._multiply_add and narrow
-        self._accumulator = ir.F32Type.get() if self._promoted else element
-
-    @property
-    def accumulator_type(self) -> ir.Type:
-        return self._accumulator
+        # f16 and bf16 products are summed in f32 and rounded once, when stored.
+        self._wide = can_widen(block)
+        self._accumulator = wide_type(element) if self._wide else element
 
     def emit(self, tile: Tile) -> None:
         """Compute one tile and store it."""
@@ -200,17 +200,13 @@ class MicroKernel:
             by_operand.get(operand, accumulator) for operand in con.nest.body.arguments
         ]
         body = con.nest.body.block
-        result = emit_body(self.b, body, arguments, self.lanes, contract=True)[0]
+        result = emit_body(
+            self.b, body, arguments, self.lanes, contract=True, widen=self._wide
+        )[0]
         return self.b.broadcast(result, self.lanes)
 
     def _promote(self, value: ir.Value) -> ir.Value:
-        """f16 and bf16 products are summed in f32 and rounded once, when stored."""
-        if not self._promoted:
-            return value
-        is_vector = isinstance(value.type, ir.VectorType)
-        wide = self._accumulator
-        type_ = self.b.vector_type(self.lanes, wide) if is_vector else wide
-        return self.b.op("arith.extf", type_, [value])
+        return widened(self.b, value, self.lanes) if self._wide else value
 
     def _combine(self, lhs: ir.Value, rhs: ir.Value) -> ir.Value:
         return self.b.op(self._combiner.op, lhs.type, [lhs, rhs])
@@ -296,10 +292,8 @@ class MicroKernel:
         return owner.attributes["value"].value == self._combiner.neutral(value.type)
 
     def _narrow(self, value: ir.Value) -> ir.Value:
-        if not self._promoted:
-            return value
         element = self.contraction.nest.operands[self.contraction.c].element_type
-        return self.b.op("arith.truncf", self.b.vector_type(self.lanes, element), [value])
+        return narrowed(self.b, value, element, self.lanes)
 
     def _offset(self, operand: int, tile: Tile, row: Index, v: int) -> Index:
         """Offset of a vector of the tile in an operand of C's shape, or of part of it."""

@@ -9,7 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from relax_mlir.lowering.linalg_to_vector.body import Combiner, combiners, emit_body
+from relax_mlir.lowering.linalg_to_vector.body import (
+    Combiner,
+    can_widen,
+    combiners,
+    emit_body,
+    narrowed,
+    wide_type,
+    widened,
+    widest_bits,
+)
 from relax_mlir.lowering.linalg_to_vector.builder import Builder, Index, next_power_of_two
 from relax_mlir.lowering.linalg_to_vector.contraction.matching import Contraction
 from relax_mlir.lowering.linalg_to_vector.cpu_target import CPUTarget
@@ -40,7 +49,7 @@ def emit_row_dots(
 ) -> None:
     """Emit a contraction for which `suits_row_dots` holds."""
     nest = contraction.nest
-    accesses = nest.emit_accesses(b)
+    accesses = nest.emit_accesses(b, contraction.operands())
     extents = [nest.emit_extent(b, extent) for extent in nest.extents]
     emitter = _RowDots(b, contraction, extents, target, initial)
 
@@ -70,15 +79,16 @@ class _RowDots:
         self.columns = extents[contraction.column]
         self.k = extents[contraction.k[0]]
         block = contraction.nest.body.block
-        bits = max(argument.type.width for argument in block.arguments)
-        self.lanes = target.lanes(bits)
+        self.wide = can_widen(block)
+        self.lanes = target.lanes(max(32 if self.wide else 8, widest_bits(block)))
         if isinstance(self.k, int):
             self.lanes = min(self.lanes, next_power_of_two(self.k))
         c_argument = contraction.nest.body.arguments.index(contraction.c)
         found = combiners(block, [c_argument])
         assert found is not None
         self.combiner: Combiner = found[0]
-        self.element = block.arguments[c_argument].type
+        element = block.arguments[c_argument].type
+        self.element = wide_type(element) if self.wide else element
 
     def emit(self, accesses: list[Access]) -> None:
         assert isinstance(self.rows, int)
@@ -121,8 +131,8 @@ class _RowDots:
         a_view, b_view = a.view, weight.view
 
         def step(k: Index, values: list[ir.Value], mask: ir.Value | None) -> list[ir.Value]:
-            xs = [b.load(a_view, b.add(at, k), lanes, mask) for at in a_rows]
-            ws = [b.load(b_view, b.add(at, k), lanes, mask) for at in b_rows]
+            xs = [self._widened(b.load(a_view, b.add(at, k), lanes, mask)) for at in a_rows]
+            ws = [self._widened(b.load(b_view, b.add(at, k), lanes, mask)) for at in b_rows]
             pairs = [(x, w) for x in xs for w in ws]
             return [self._body(x, w, v) for (x, w), v in zip(pairs, values, strict=True)]
 
@@ -161,7 +171,12 @@ class _RowDots:
         by_operand = {con.a: a, con.b: weight}
         body = con.nest.body
         arguments = [by_operand.get(operand, accumulator) for operand in body.arguments]
-        return emit_body(self.b, body.block, arguments, self.lanes, contract=True)[0]
+        return emit_body(
+            self.b, body.block, arguments, self.lanes, contract=True, widen=self.wide
+        )[0]
+
+    def _widened(self, value: ir.Value) -> ir.Value:
+        return widened(self.b, value, self.lanes) if self.wide else value
 
     def _combine(self, lhs: ir.Value, rhs: ir.Value) -> ir.Value:
         return self.b.op(self.combiner.op, lhs.type, [lhs, rhs])
@@ -184,7 +199,8 @@ class _RowDots:
         c = accesses[con.c]
         assert c.view is not None
         before = self.initial if self.initial is not None else b.load(c.view, offset(con.c), 1)
-        total = self._combine(before, value)
+        total = self._combine(self._widened(before), value)
+        total = narrowed(b, total, con.nest.operands[con.c].element_type, 1)
         if con.epilogue is None:
             b.store(total, c.view, offset(con.c))
             return
