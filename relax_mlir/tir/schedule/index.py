@@ -465,6 +465,16 @@ def read(value: ir.Value) -> Index:
         operands = [read(operand) for operand in owner.operands]
         dims, symbols = operands[: affine_map.n_dims], operands[affine_map.n_dims :]
         return merge_split(_from_affine(affine_map.results[0], dims, symbols))
+    if name == "arith.index_cast":
+        inner = defining(owner.operands[0])
+        if inner is not None and inner.name == "arith.index_cast":
+            return read(inner.operands[0])
+        return leaf(value)
+    if name == "arith.remsi":
+        left, right = read(owner.operands[0]), read(owner.operands[1])
+        if proves_nonnegative(left) and proves_nonnegative(right):
+            return mod(left, right)
+        return leaf(value)
     if name in _BINARY:
         return merge_split(_BINARY[name](read(owner.operands[0]), read(owner.operands[1])))
     return leaf(value)

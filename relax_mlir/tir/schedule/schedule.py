@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from relax_mlir.tir.schedule import binding, loops, queries
+from relax_mlir.tir.schedule import annotate, binding, compute_location, inline, loops, queries
 from relax_mlir.tir.schedule.base import ScheduleBase
 from relax_mlir.tir.schedule.random_variable import BlockRV, ExprRV, LoopRV
 
@@ -101,6 +101,70 @@ class Schedule(ScheduleBase):
     def unroll(self, loop: LoopRV) -> None:
         """Write a loop's iterations out."""
         self._apply("unroll", binding.unroll, [], {"loop": loop})
+
+    # -- where blocks are computed ----------------------------------------------------------
+
+    def compute_inline(self, block: BlockRV | str) -> None:
+        """Compute a block's elements where they are read, and remove it."""
+        self._apply("compute_inline", inline.compute_inline, [], {"block": self._block(block)})
+
+    def reverse_compute_inline(self, block: BlockRV | str) -> None:
+        """Compute a block where its only producer writes, and remove it."""
+        keywords = {"block": self._block(block)}
+        self._apply("reverse_compute_inline", inline.reverse_compute_inline, [], keywords)
+
+    def compute_at(
+        self,
+        block: BlockRV | str,
+        loop: LoopRV,
+        preserve_unit_loops: bool = False,
+        index: int = -1,
+    ) -> None:
+        """Compute, in each iteration of a loop, what its body reads of the block's output.
+
+        `index` is the place in the loop's body: -1 the last possible, -2 the first, or a number.
+        """
+        keywords = {"block": self._block(block), "loop": loop,
+                    "preserve_unit_loops": preserve_unit_loops, "index": index}  # fmt: skip
+        self._apply("compute_at", compute_location.compute_at, [], keywords)
+
+    def reverse_compute_at(
+        self,
+        block: BlockRV | str,
+        loop: LoopRV,
+        preserve_unit_loops: bool = False,
+        index: int = -1,
+    ) -> None:
+        """Run a block, in each iteration of a loop, on what its body has produced."""
+        keywords = {"block": self._block(block), "loop": loop,
+                    "preserve_unit_loops": preserve_unit_loops, "index": index}  # fmt: skip
+        self._apply("reverse_compute_at", compute_location.reverse_compute_at, [], keywords)
+
+    # -- annotations and buffers ------------------------------------------------------------
+
+    def annotate(self, block_or_loop: BlockRV | LoopRV, ann_key: str, ann_val: Any) -> None:
+        """Add an annotation: a string, number, list or dictionary."""
+        keywords = {"block_or_loop": block_or_loop, "ann_key": ann_key, "ann_val": ann_val}
+        self._apply("annotate", annotate.annotate, [], keywords)
+
+    def unannotate(self, block_or_loop: BlockRV | LoopRV, ann_key: str) -> None:
+        """Remove an annotation."""
+        keywords = {"block_or_loop": block_or_loop, "ann_key": ann_key}
+        self._apply("unannotate", annotate.unannotate, [], keywords)
+
+    def set_scope(self, block: BlockRV | str, buffer_index: int | str, storage_scope: str) -> None:
+        """Set the storage scope ("shared", "local", ...) of a buffer the block writes."""
+        keywords = {"block": self._block(block), "buffer_index": buffer_index,
+                    "storage_scope": storage_scope}  # fmt: skip
+        self._apply("set_scope", annotate.set_scope, [], keywords)
+
+    def storage_align(
+        self, block: BlockRV | str, buffer_index: int, axis: int, factor: int, offset: int
+    ) -> None:
+        """Ask that the stride of an axis of a written buffer be `offset` modulo `factor`."""
+        keywords = {"block": self._block(block), "buffer_index": buffer_index, "axis": axis,
+                    "factor": factor, "offset": offset}  # fmt: skip
+        self._apply("storage_align", annotate.storage_align, [], keywords)
 
 
 def _fuse(state: Any, *given: Any, preserve_unit_iters: bool) -> Any:

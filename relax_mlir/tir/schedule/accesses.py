@@ -1,0 +1,218 @@
+"""The regions a block accesses, found from its body: one box a buffer, the hull of its accesses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from relax_mlir.dialects.tir.blocks import BlockOp, ReadOp, WriteOp
+from relax_mlir.mlir import ir
+from relax_mlir.tir.schedule import nest
+from relax_mlir.tir.schedule.analysis import Access, init_of, reads_of, root_buffer, writes_of
+from relax_mlir.tir.schedule.index import (
+    Index,
+    Leaf,
+    Monomial,
+    as_index,
+    maximum,
+    minimum,
+    value_domain,
+)
+from relax_mlir.tir.schedule.state import add_access, buffer_shape
+
+Interval = tuple[Index, Index]
+"""The least and the largest value, both included."""
+
+
+def interval(expr: Index, inside: Callable[[ir.Value], bool]) -> Interval | None:
+    """The range of `expr` over the variables for which `inside` holds, in terms of the others.
+
+    None when it depends on such a value in a way that has no known range.
+    """
+    low, high = expr, expr
+    for _ in range(16):
+        vary = [v for v in {*low.leaves(), *high.leaves()} if inside(v)]
+        if not vary:
+            return low, high
+        # A loop's range may depend on an outer one, so the innermost goes first.
+        variable = max(vary, key=_depth)
+        ends = _ends(variable)
+        if ends is None:
+            return None
+        lower, upper = (
+            _extreme(low, variable, ends, least=True),
+            _extreme(high, variable, ends, least=False),
+        )
+        if lower is None or upper is None:
+            return None
+        low, high = lower, upper
+    return None
+
+
+def _depth(value: ir.Value) -> int:
+    owner = value.owner
+    op = owner.owner if isinstance(owner, ir.Block) else owner
+    depth, current = 0, op.operation.parent
+    while current is not None:
+        depth, current = depth + 1, current.operation.parent
+    return depth
+
+
+def _ends(variable: ir.Value) -> Interval | None:
+    domain = value_domain(variable)
+    return None if domain is None else (domain[0], domain[0] + domain[1] - 1)
+
+
+def _extreme(expr: Index, variable: ir.Value, ends: Interval, *, least: bool) -> Index | None:
+    """The least (largest) value of `expr` as `variable` runs between `ends`."""
+    result = Index({}, expr.constant)
+    for monomial, k in expr.terms.items():
+        term = Index({monomial: k})
+        if not term.uses(variable):
+            result = result + term
+            continue
+        at_end = _monotone(monomial, variable)
+        if at_end is not None:
+            grows = (k > 0) == at_end
+            end = ends[0] if grows == least else ends[1]
+            result = result + term.substitute({variable: end})
+            continue
+        bound = term.bounds()[0 if least else 1]
+        if bound is None or any(value_domain(v) is None for v in term.leaves()):
+            return None
+        result = result + bound
+    return result
+
+
+def _monotone(monomial: Monomial, variable: ir.Value) -> bool | None:
+    """True when the product grows with the variable, None when it is not known to be monotone."""
+    for atom in monomial:
+        single = Index({(atom,): 1})
+        if not single.uses(variable):
+            if (single.bounds()[0] or -1) < 0 and single.bounds()[0] != 0:
+                return None
+            continue
+        if isinstance(atom, Leaf):
+            continue
+        if atom.function == "mod" or (atom.right.uses(variable) and atom.function == "floordiv"):
+            return None
+        for side in (atom.left, atom.right):
+            for inner, k in side.terms.items():
+                if Index({inner: 1}).uses(variable) and (k < 0 or not _monotone(inner, variable)):
+                    return None
+    return True
+
+
+Region = list[tuple[Index, Index]]
+
+
+class _Boxes:
+    """Regions by buffer in order of first access, joined to their hull."""
+
+    def __init__(self, block: BlockOp):
+        self.block = block
+        self.boxes: dict[ir.Value, list[Interval]] = {}
+
+    def add(self, buffer: ir.Value, region: Sequence[tuple[Index, Index]]) -> None:
+        shape = buffer_shape(buffer)
+        box: list[Interval] = []
+        for (offset, size), extent in zip(region, shape, strict=True):
+            first = interval(offset, self._inside)
+            last = interval(offset + size - 1, self._inside)
+            known = first is not None and last is not None
+            box.append((first[0], last[1]) if known else (Index(), extent - 1))
+        old = self.boxes.get(buffer)
+        self.boxes[buffer] = box if old is None else join(old, box)
+
+    def _inside(self, value: ir.Value) -> bool:
+        return value not in self.block.iter_vars and nest.encloses(self.block, value)
+
+    def accesses(self, hidden: set[ir.Value]) -> list[Access]:
+        return [
+            Access(buffer, [(low, high - low + 1) for low, high in box])
+            for buffer, box in self.boxes.items()
+            if root_buffer(buffer) not in hidden
+        ]
+
+
+def join(left: Sequence[Interval], right: Sequence[Interval]) -> list[Interval]:
+    """The smallest box around two boxes."""
+    return [(minimum(a, c), maximum(b, d)) for (a, b), (c, d) in zip(left, right, strict=True)]
+
+
+_LOADS = {"memref.load": 0, "vector.load": 0}
+_STORES = {"memref.store": 1, "vector.store": 1}
+
+
+def detect(block: BlockOp) -> tuple[list[Access], list[Access]]:
+    """(reads, writes) of the body.  With an init, what is written is not counted as read; buffers
+    allocated in the block do not count."""
+    reads, writes = _Boxes(block), _Boxes(block)
+    _collect(block, reads, writes)
+    local = {
+        op.operation.results[0]
+        for op in nest.descend(block)
+        if op.operation.name == "tir.alloc_buffer"
+    }
+    written = {root_buffer(b) for b in writes.boxes} if init_of(block) is not None else set()
+    return reads.accesses(local | written), writes.accesses(local)
+
+
+def _collect(op: ir.OpView, reads: _Boxes, writes: _Boxes) -> None:
+    for region in op.operation.regions:
+        for body in region.blocks:
+            for child in body.operations:
+                if isinstance(child, BlockOp):
+                    _collect_nested(child, reads, writes)
+                    continue
+                name = child.operation.name
+                for table, boxes in ((_LOADS, reads), (_STORES, writes)):
+                    if name in table:
+                        _add_element(child.operation, table[name], boxes)
+                _collect(child, reads, writes)
+
+
+def _add_element(op: ir.Operation, position: int, boxes: _Boxes) -> None:
+    operands = list(op.operands)
+    lanes = 1
+    if op.name.startswith("vector."):
+        kind = op.results[0].type if op.name == "vector.load" else operands[0].type
+        lanes = ir.VectorType(kind).shape[0]
+    indices = [as_index(v) for v in operands[position + 1 :]]
+    region = [(i, Index({}, 1)) for i in indices]
+    if lanes > 1:
+        region[-1] = (region[-1][0], Index({}, lanes))
+    boxes.add(operands[position], region)
+
+
+def _collect_nested(block: BlockOp, reads: _Boxes, writes: _Boxes) -> None:
+    values = {v: as_index(b) for v, b in zip(block.iter_vars, block.bindings, strict=True)}
+    for found, boxes in ((reads_of(block), reads), (writes_of(block), writes)):
+        for access in found:
+            region = [(o.substitute(values), s.substitute(values)) for o, s in access.region]
+            boxes.add(access.buffer, region)
+
+
+def refresh(block: BlockOp) -> None:
+    """Declare the regions that the body accesses now, in place of those declared."""
+    reads, writes = detect(block)
+    set_accesses(block, reads, writes)
+
+
+def set_accesses(block: BlockOp, reads: Sequence[Access], writes: Sequence[Access]) -> None:
+    """Declare these regions in place of those declared."""
+    for op in nest.operations(block.block):
+        if isinstance(op, (ReadOp, WriteOp)):
+            op.operation.erase()
+    _erase_leading_dead(block)
+    at = ir.InsertionPoint.at_block_begin(block.block)
+    for kind, found in ((ReadOp, reads), (WriteOp, writes)):
+        for access in found:
+            add_access(kind, access.buffer, access.region, at)
+
+
+def _erase_leading_dead(block: BlockOp) -> None:
+    """The index arithmetic that only the erased declarations used."""
+    for op in reversed(nest.operations(block.block)):
+        results = op.operation.results
+        if nest.is_movable(op) and all(not any(True for _ in r.uses) for r in results):
+            op.operation.erase()
