@@ -42,9 +42,6 @@ class PrinterOptions:
     name: str = "Module"
     show_meta: bool = False
     indent_spaces: int = 4
-    ir_prefix: str = "I"
-    tir_prefix: str = "T"
-    relax_prefix: str = "R"
     module_alias: str = "cls"
     syntax_sugar: bool = True
     show_all_struct_info: bool = True
@@ -122,17 +119,17 @@ class Printer:
     @property
     def T(self) -> str:
         self.used.add("T")
-        return self.options.tir_prefix
+        return "T"
 
     @property
     def R(self) -> str:
         self.used.add("R")
-        return self.options.relax_prefix
+        return "R"
 
     @property
     def I(self) -> str:  # noqa: E743
         self.used.add("I")
-        return self.options.ir_prefix
+        return "I"
 
     def line(self, text: str) -> None:
         self._lines.append(" " * (self.options.indent_spaces * self._depth) + text)
@@ -152,7 +149,7 @@ class Printer:
 
     def function(self, face: BaseFunc) -> list[str]:
         """The lines of a function, by the printer of its kind."""
-        reserved = [self.options.ir_prefix, self.options.tir_prefix, self.options.relax_prefix]
+        reserved = ["I", "T", "R"]
         if self.in_module:
             reserved += [self.options.name, self.options.module_alias]
         self.names = NameTable(tuple(reserved))
@@ -160,16 +157,11 @@ class Printer:
 
     def header(self) -> list[str]:
         """The commented imports of the namespaces that were used."""
-        options = self.options
-        rows = [
-            ("I", "ir", options.ir_prefix),
-            ("T", options.syntax, options.tir_prefix),
-            ("R", "relax", options.relax_prefix),
-        ]
+        rows = [("I", "ir"), ("T", self.options.syntax), ("R", "relax")]
         return [
             f"# from tvm.script import {module} as {prefix}"
-            for key, module, prefix in rows
-            if key in self.used
+            for prefix, module in rows
+            if prefix in self.used
         ]
 
 

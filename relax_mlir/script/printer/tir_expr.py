@@ -7,8 +7,12 @@ emits the same operations again.  Values known by name (parameters, loop and ite
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
+
+import ml_dtypes
+import numpy as np
 
 from relax_mlir.dialects import dtypes
 from relax_mlir.errors import Error
@@ -52,9 +56,13 @@ class ExprReader:
 
     def operands(self, op: ir.Operation, hint: str | None) -> list[E.PrimExpr]:
         """The operands; a constant takes the dtype of the other operand."""
-        values = list(op.operands)
-        dtype = next((self.read(v).dtype for v in values if not is_constant(v)), None)
-        return [self.read(v, dtype or hint) for v in values]
+        return self.alike(list(op.operands), hint)
+
+    def alike(self, values: list[ir.Value], hint: str | None) -> list[E.PrimExpr]:
+        """Values of one dtype: that of the first which is no constant, or else the hint."""
+        found = {i: self.read(v, hint) for i, v in enumerate(values) if not is_constant(v)}
+        dtype = next((e.dtype for e in found.values()), hint)
+        return [found[i] if i in found else self.read(v, dtype) for i, v in enumerate(values)]
 
 
 def raw(node: type[E.PrimExpr], dtype: str, **fields: Any) -> Any:
@@ -99,7 +107,7 @@ def _constant(reader: ExprReader, op: ir.Operation, hint: str | None) -> E.PrimE
 def _number(attribute: ir.Attribute, kind: ir.Type, dtype: str) -> E.PrimExpr:
     natural = natural_dtype(kind)
     if isinstance(kind, ir.FloatType):
-        return E.FloatImm(natural, ir.FloatAttr(attribute).value)
+        return E.FloatImm(natural, _shortest(ir.FloatAttr(attribute).value, natural))
     if natural == "bool":
         return E.IntImm("bool", bool(ir.IntegerAttr(attribute).value))
     number = int(ir.IntegerAttr(attribute).value)
@@ -113,6 +121,20 @@ def _number(attribute: ir.Attribute, kind: ir.Type, dtype: str) -> E.PrimExpr:
     return E.IntImm(dtype, number)
 
 
+def _shortest(value: float, dtype: str) -> float:
+    """The number with the fewest digits that is `value` in `dtype`: 1e-05, not 9.99999974e-06."""
+    if not math.isfinite(value) or value == math.floor(value) or dtype not in _SHORT:
+        return value
+    return next(
+        short
+        for short in (float(f"{value:.{digits}g}") for digits in range(1, 18))
+        if np.dtype(_SHORT[dtype]).type(short) == value
+    )
+
+
+_SHORT = {"float32": np.float32, "float16": np.float16, "bfloat16": ml_dtypes.bfloat16}
+
+
 def _apply(reader: ExprReader, op: ir.Operation, hint: str | None) -> E.PrimExpr:
     operands = [reader.read(v) for v in op.operands]
     wide = any(o.dtype == "int64" for o in operands)
@@ -121,22 +143,21 @@ def _apply(reader: ExprReader, op: ir.Operation, hint: str | None) -> E.PrimExpr
 
 
 def _affine(form: ir.AffineExpr, operands: list[E.PrimExpr], dims: int, dtype: str) -> E.PrimExpr:
-    if ir.AffineConstantExpr.isinstance(form):
-        return E.IntImm(dtype, ir.AffineConstantExpr(form).value)
-    if ir.AffineDimExpr.isinstance(form):
-        return operands[ir.AffineDimExpr(form).position]
-    if ir.AffineSymbolExpr.isinstance(form):
-        return operands[dims + ir.AffineSymbolExpr(form).position]
-    binary = ir.AffineBinaryExpr(form)
-    a = _affine(binary.lhs, operands, dims, dtype)
-    b = _affine(binary.rhs, operands, dims, dtype)
-    if ir.AffineAddExpr.isinstance(form):
+    if isinstance(form, ir.AffineConstantExpr):
+        return E.IntImm(dtype, form.value)
+    if isinstance(form, ir.AffineDimExpr):
+        return operands[form.position]
+    if isinstance(form, ir.AffineSymbolExpr):
+        return operands[dims + form.position]
+    a = _affine(form.lhs, operands, dims, dtype)
+    b = _affine(form.rhs, operands, dims, dtype)
+    if isinstance(form, ir.AffineAddExpr):
         return _sum(a, b, dtype)
-    if ir.AffineMulExpr.isinstance(form):
+    if isinstance(form, ir.AffineMulExpr):
         return raw(E.Mul, dtype, a=a, b=b)
-    if ir.AffineModExpr.isinstance(form):
+    if isinstance(form, ir.AffineModExpr):
         return raw(E.FloorMod, dtype, a=a, b=b)
-    if ir.AffineFloorDivExpr.isinstance(form):
+    if isinstance(form, ir.AffineFloorDivExpr):
         return raw(E.FloorDiv, dtype, a=a, b=b)
     # ceildiv(a, b) for a positive b
     assert isinstance(b, E.IntImm)
@@ -317,9 +338,7 @@ def _cast(unsigned: bool = False) -> Reader:
 
 def _select(reader: ExprReader, op: ir.Operation, hint: str | None) -> E.PrimExpr:
     condition = reader.read(op.operands[0])
-    sides = list(op.operands)[1:]
-    dtype = next((reader.read(v).dtype for v in sides if not is_constant(v)), hint)
-    a, b = (reader.read(v, dtype) for v in sides)
+    a, b = reader.alike(list(op.operands)[1:], hint)
     return raw(E.Select, a.dtype, condition=condition, true_value=a, false_value=b)
 
 
@@ -368,8 +387,7 @@ def _if_then_else(reader: ExprReader, op: ir.Operation, hint: str | None) -> E.P
     condition = reader.read(op.operands[0])
     yields = [list(region.blocks[0].operations)[-1].operation for region in op.regions]
     values = [y.operands[0] for y in yields]
-    dtype = next((reader.read(v).dtype for v in values if not is_constant(v)), hint)
-    sides = [reader.read(v, dtype) for v in values]
+    sides = reader.alike(values, hint)
     return raw(E.Call, sides[0].dtype, op="if_then_else", args=(condition, sides[0], sides[1]))
 
 
