@@ -190,8 +190,7 @@ class BlockBuilder:
         if not isinstance(expr, Call):
             return expr
         args = [self._atom(a) if isinstance(a, Expr) else a for a in expr.args]
-        made = Call(expr.op, args, expr.attrs, expr.type_args)
-        return made
+        return Call(expr.op, args, expr.attrs, expr.type_args)
 
     def _atom(self, expr: Expr) -> Expr:
         if isinstance(expr, Tuple):
@@ -248,8 +247,9 @@ class BlockBuilder:
     finalize = get
 
     def _signature(self, name: str) -> Any:
-        function = self._module[name] if name in self._module else None
-        return getattr(function, "struct_info", None)
+        if name not in self._module:
+            return None
+        return getattr(self._module[name], "struct_info", None)
 
 
 def _structure(func: BaseFunc) -> str:

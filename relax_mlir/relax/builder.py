@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from relax_mlir import mlir
 from relax_mlir.dialects.attributes import to_attribute
 from relax_mlir.dialects.relax import types
+from relax_mlir.dialects.variadic import create
 from relax_mlir.errors import Error, TypeInferenceError, VerificationError
 from relax_mlir.ir.text import name_location
 from relax_mlir.lowering.passes import ModuleState
@@ -158,7 +159,7 @@ class FunctionBuilder:
         expr = as_expr(expr)
         frame = self._frames[-1]
         with mlir.scope(), self._point:
-            chosen = None if name is None else self.names.fresh(name)
+            chosen = None if name is None else self.names.own(name)
             if isinstance(expr, If):
                 return self._bind_if(expr, name)
             value = self._lowering.binding(expr, chosen or "")
@@ -195,7 +196,7 @@ class FunctionBuilder:
                     f"{types.describe(target)}: {reason}",
                     span=user_span(),
                 )
-            chosen = self._fresh() if name is None else self.names.fresh(name)
+            chosen = self._fresh() if name is None else self.names.own(name)
             op = ir.Operation.create(
                 "relax.match_cast",
                 results=[target],
@@ -210,7 +211,7 @@ class FunctionBuilder:
         if self.in_dataflow:
             raise Error("a dataflow block cannot stand in another", span=user_span())
         with mlir.scope(), self._point:
-            op = ir.Operation.create("relax.dataflow", regions=1, loc=self._name_location(None))
+            op = create("relax.dataflow", regions=1, loc=self._name_location(None))
             block = op.regions[0].blocks.append()
         self._frames.append(_Frame("dataflow", block, op))
 
@@ -243,10 +244,10 @@ class FunctionBuilder:
         if operations and operations[-1].operation.name == "relax.output":
             operations[-1].operation.erase()
         with ir.InsertionPoint(block):
-            ir.Operation.create("relax.output", operands=outputs, loc=old.location)
+            create("relax.output", operands=outputs, loc=old.location)
         with ir.InsertionPoint(old):
-            new = ir.Operation.create(
-                "relax.dataflow", results=[v.type for v in outputs], regions=1, loc=old.location
+            new = create(
+                "relax.dataflow", [v.type for v in outputs], regions=1, loc=old.location
             )  # without a name: the outputs inside carry theirs
         block.append_to(new.regions[0])
         moved = dict(zip(list(old.results), list(new.results), strict=False))
@@ -306,7 +307,9 @@ class FunctionBuilder:
             ends = [list(r.blocks[0].operations)[-1].operation for r in op.regions]
             value = op.results[0]
             value.set_type(join(*[end.operands[0].type for end in ends]))
-            chosen = self._fresh() if name is None else self.names.fresh(name)
+            if name is not None:
+                self.names.release(name)  # both branches may bind it too
+            chosen = self._fresh() if name is None else self.names.own(name)
             op.location = self._name_location(chosen)
             if declared is not None:
                 _declare(value, to_mlir_type(declared), chosen)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from relax_mlir.dialects.relax import types
-from relax_mlir.dialects.relax.spec import REQUIRED, SPECS, InferError, OpSpec
+from relax_mlir.dialects.relax.spec import REQUIRED, SPECS, InferError, OpSpec, infer_result
 from relax_mlir.errors import TypeInferenceError
 from relax_mlir.ir.function import GlobalVar
 from relax_mlir.mlir import ir
@@ -49,37 +49,34 @@ def infer_call(call: Call) -> ir.Type:
 def infer_operator(spec: OpSpec, call: Call) -> ir.Type:
     """The result type by the row; a type given with the call wins when it says more."""
     call.attrs = complete_attributes(spec, call.attrs)
-    flat: list[ir.Type] = []
-    for _, kinds in operand_types(spec, call):
-        flat.extend(kinds)
-    inferred = spec.infer(flat, call.attrs)
-    if len(call.type_args) == 1:
-        return call.type_args[0]
-    return inferred
+    inferred = infer_result(spec, operand_types(spec, call), call.attrs)
+    return call.type_args[0] if len(call.type_args) == 1 else inferred
 
 
-def operand_types(spec: OpSpec, call: Call) -> list[tuple[str, list[ir.Type]]]:
-    """(declared operand, types) of every operand of the row."""
+def operand_types(spec: OpSpec, call: Call) -> list[ir.Type | list[ir.Type] | None]:
+    """The types of the operands, one entry an operand of the row: a list for the variadic one,
+    None for an absent optional one."""
     if len(call.args) > len(spec.operands):
         raise InferError(f"takes {len(spec.operands)} operands, {len(call.args)} given")
     given = [*call.args, *[None] * (len(spec.operands) - len(call.args))]
-    result: list[tuple[str, list[ir.Type]]] = []
-    for declared, arg in zip(spec.operands, given, strict=True):
-        name = declared.strip("*?")
-        if arg is None:
-            if not declared.endswith("?"):
-                raise InferError(f"operand '{name}' is missing")
-            result.append((declared, []))
-            continue
-        kind = _type_of(arg)
-        if not declared.startswith("*"):
-            result.append((declared, [kind]))
-            continue
-        fields = types.tuple_fields(kind)
-        if fields is None:
-            raise InferError(f"operand '{name}' must be a tuple, got {types.describe(kind)}")
-        result.append((declared, fields))
-    return result
+    return [
+        _operand_type(declared, arg) for declared, arg in zip(spec.operands, given, strict=True)
+    ]
+
+
+def _operand_type(declared: str, arg: Expr | None) -> ir.Type | list[ir.Type] | None:
+    name = declared.strip("*?")
+    if arg is None:
+        if declared.endswith("?"):
+            return None
+        raise InferError(f"operand '{name}' is missing")
+    kind = _type_of(arg)
+    if not declared.startswith("*"):
+        return kind
+    fields = types.tuple_fields(kind)
+    if fields is None:
+        raise InferError(f"operand '{name}' must be a tuple, got {types.describe(kind)}")
+    return fields
 
 
 def complete_attributes(spec: OpSpec, given: Mapping[str, Any]) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from relax_mlir.dialects.attributes import to_attribute
 from relax_mlir.dialects.relax import spec as rows
 from relax_mlir.dialects.relax import types
 from relax_mlir.dialects.relax.constants import build_constant
+from relax_mlir.dialects.variadic import create
 from relax_mlir.errors import Error
 from relax_mlir.ir.function import GlobalVar
 from relax_mlir.mlir import ir
@@ -85,9 +86,7 @@ def _create(
     *,
     loc: Location,
 ) -> ir.Value:
-    return ir.Operation.create(
-        name, results=list(results), operands=list(operands), attributes=attributes, loc=loc
-    ).result
+    return create(name, results, operands, attributes, loc=loc).result
 
 
 def symbol_ref(var: GlobalVar) -> ir.Attribute:
@@ -206,10 +205,7 @@ def _operator_operands(
 def _call_tir(self: ExprLowering, expr: nodes.Call, at: At) -> ir.Value:
     values = _fields(self, expr.args[1])
     extra = [self.value(arg) for arg in expr.args[2:]]
-    stored: dict[str, ir.Attribute] = {
-        "callee": symbol_ref(expr.args[0]),
-        "operandSegmentSizes": ir.DenseI32ArrayAttr.get([len(values), len(extra)]),
-    }
+    stored: dict[str, ir.Attribute] = {"callee": symbol_ref(expr.args[0])}
     if "inplace_indices" in expr.attrs:
         stored["inplace_indices"] = to_attribute(list(expr.attrs["inplace_indices"]))
     return _create(expr.op.name, [*values, *extra], [expr.mlir_type], stored, loc=at())

@@ -15,7 +15,7 @@ from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.attributes import from_attribute
 from relax_mlir.dialects.relax import types
 from relax_mlir.dialects.relax.constants import read_constant
-from relax_mlir.dialects.relax.spec import attributes_of, spec_of
+from relax_mlir.dialects.relax.spec import attributes_of, operand_groups, spec_of
 from relax_mlir.errors import Error
 from relax_mlir.ir.function import GlobalVar
 from relax_mlir.ir.text import name_of
@@ -131,11 +131,14 @@ class FunctionReader:
         if op.name == "relax.match_cast":
             value = self.value(op.operands[0])
             return [MatchCast(self._variable(result, name, kind), value)]
+        if op.name == "relax.if":
+            # Its name comes before those of its branches, which may share it.
+            var = self._variable(result, name, kind)
+            return [VarBinding(var, self.expression(op))]
         value = self.expression(op)
-        if name is None and op.name in INLINE and kind is not nodes.Var:
-            self._values[result] = value
-            return []
-        if name is None and op.name in INLINE and not _in_dataflow(op):
+        # An output of a dataflow block is a variable even if the program gave it no name.
+        visible = kind is nodes.Var and _in_dataflow(op)
+        if name is None and op.name in INLINE and not visible:
             self._values[result] = value
             return []
         return [VarBinding(self._variable(result, name, kind), value)]
@@ -150,11 +153,18 @@ class FunctionReader:
         spec = spec_of(op)
         if spec is None:
             raise Error(f"{op.name} is not an operation of Relax functions")
-        operands = [self.value(v) for v in op.operands]
-        args = _group(spec.operands, operands, op)
-        made = nodes.Call(
-            nodes.Op.get(f"relax.{spec.name}"), args, attributes_of(op), [op.results[0].type]
-        )
+        args: list[nodes.Expr | None] = [
+            nodes.Tuple([self.value(v) for v in group])
+            if isinstance(group, list)
+            else None
+            if group is None
+            else self.value(group)
+            for group in operand_groups(op)
+        ]
+        while args and args[-1] is None:
+            args.pop()
+        callee = nodes.Op.get(f"relax.{spec.name}")
+        made = nodes.Call(callee, args, attributes_of(op), [op.results[0].type])
         made.type_args = ()
         return made
 
@@ -188,32 +198,6 @@ def _all_names(function: Op) -> set[str]:
 def _in_dataflow(op: Op) -> bool:
     parent = op.parent
     return parent is not None and parent.operation.name == "relax.dataflow"
-
-
-def _group(
-    declared: tuple[str, ...], operands: list[nodes.Expr], op: Op
-) -> list[nodes.Expr | None]:
-    """The operands of an operator as the arguments of a call: variadic ones as a tuple."""
-    if not any(name[0] == "*" or name[-1] == "?" for name in declared):
-        return list(operands)
-    if "operandSegmentSizes" in op.attributes:
-        sizes = list(ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"]))
-    else:
-        sizes = [len(operands) - len(declared) + 1 if n[0] in "*" else 1 for n in declared]
-        if len(operands) < len(declared) and not any(n[0] == "*" for n in declared):
-            sizes = [1] * len(operands) + [0] * (len(declared) - len(operands))
-    args: list[nodes.Expr | None] = []
-    start = 0
-    for name, size in zip(declared, sizes, strict=True):
-        group = operands[start : start + size]
-        start += size
-        if name.startswith("*"):
-            args.append(nodes.Tuple(group))
-        else:
-            args.append(group[0] if group else None)
-    while args and args[-1] is None:
-        args.pop()
-    return args
 
 
 # -- one reader an operation -------------------------------------------------------------------
@@ -293,9 +277,9 @@ def _call_dps_packed(self: FunctionReader, op: Op) -> nodes.Expr:
 
 
 def _call_tir(self: FunctionReader, op: Op) -> nodes.Expr:
-    operands = [self.value(v) for v in op.operands]
-    sizes = list(ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"]))
-    args: list[Any] = [_callee(op), nodes.Tuple(operands[: sizes[0]]), *operands[sizes[0] :]]
+    view = op.opview
+    fields = nodes.Tuple([self.value(v) for v in view.arguments])
+    args: list[Any] = [_callee(op), fields, *[self.value(v) for v in view.tir_vars]]
     attrs: dict[str, Any] = {}
     if "inplace_indices" in op.attributes:
         attrs["inplace_indices"] = list(from_attribute(op.attributes["inplace_indices"]))

@@ -6,15 +6,20 @@ A symbol is its name: within one function, two `tir.Var`s of one name are the sa
 from __future__ import annotations
 
 import ast
+import re
 import weakref
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from relax_mlir.dialects import dims as dim_algebra
 from relax_mlir.dialects.dims import Dim
 from relax_mlir.tir import expr as tir
 
 _VARS: weakref.WeakValueDictionary[str, Any] = weakref.WeakValueDictionary()
+
+# TVMScript in strings: "T.min(n, T.int64(4))".
+_PREFIX = re.compile(r"\bT\.(?=\w)")
+_LITERAL = re.compile(r"\bT\.int(?:32|64)\((-?\d+)\)")
 
 _BINARY = {
     "Add": "({} + {})",
@@ -37,8 +42,10 @@ def to_dim(value: Any) -> Dim:
     """
     if isinstance(value, bool):
         raise TypeError(f"a dimension is an integer or an expression, not {value!r}")
-    if isinstance(value, (int, str)):
-        return _canonical(value)
+    if isinstance(value, int):
+        return value
+    if isinstance(value, str):
+        return _canonical(_PREFIX.sub("", _LITERAL.sub(r"\1", value)))
     if isinstance(value, tir.PrimExpr):
         return _canonical(_text(value))
     if hasattr(value, "__index__"):  # numpy and torch integers
@@ -46,6 +53,8 @@ def to_dim(value: Any) -> Dim:
     dim = getattr(value, "dim", None)  # a relax.PrimValue
     if dim is not None:
         return dim
+    if isinstance(value, TypeVar):  # TVM 0.27 declares symbols so, for Python's type checkers
+        return _canonical(value.__name__)
     raise TypeError(
         f"a dimension is an integer or an expression, not a {type(value).__name__}: {value!r}"
     )

@@ -15,7 +15,7 @@ from relax_mlir.dialects.relax.spec import SPECS
 from relax_mlir.relax.op import special
 from relax_mlir.relax.op.generate import operator_function
 
-mlir.import_operations()
+mlir.context()  # declares the operators
 
 
 def _namespace(name: str) -> ModuleType:

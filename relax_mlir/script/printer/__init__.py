@@ -36,14 +36,13 @@ def print_module(module: IRModule, **options: Any) -> str:
         body.extend(printer.function(face))
     lines = [f"@{prefix}.ir_module", f"class {chosen.name}:"]
     lines += [step + line if line else "" for line in body or ["pass"]]
-    return "\n".join([*printer.header(), "", *lines, *_metadata(printer)])
+    return _text(printer, lines)
 
 
 def print_function(face: BaseFunc, **options: Any) -> str:
     """One function as TVMScript text."""
     printer = Printer(PrinterOptions.of(options), in_module=False)
-    lines = printer.function(face)
-    return "\n".join([*printer.header(), "", *lines, *_metadata(printer)])
+    return _text(printer, printer.function(face))
 
 
 def _infos(values: Any) -> str:
@@ -51,11 +50,14 @@ def _infos(values: Any) -> str:
     return f"[{', '.join(map(repr, items))}]"
 
 
-def _metadata(printer: Printer) -> list[str]:
-    if not printer.constants:
-        return []
-    if not printer.options.show_meta:
-        return ["", "# Metadata omitted. Use show_meta=True in script() method to show it."]
-    from relax_mlir.script.printer.relax import print_metadata
+def _text(printer: Printer, lines: list[str]) -> str:
+    """The whole text; printed constants come before the program, which refers to them."""
+    header, body = [*printer.header(), ""], lines
+    if printer.constants and printer.options.show_meta:
+        from relax_mlir.script.printer.relax import print_metadata
 
-    return print_metadata(printer)
+        body = [*print_metadata(printer), "", *lines]
+    elif printer.constants:
+        note = "# Metadata omitted. Use show_meta=True in script() method to show it."
+        body = [*lines, "", note]
+    return "\n".join([*header, *body])

@@ -1,0 +1,56 @@
+"""The `R` namespace: Relax in TVMScript.
+
+Types, values and statements are here; every operator of `relax_mlir.relax.op` is too: `R.add`,
+`R.nn.relu`.
+"""
+
+from __future__ import annotations
+
+import typing
+
+from relax_mlir.relax import op as _op
+from relax_mlir.relax.convenience import dtype, prim_value, shape, str, tuple
+from relax_mlir.relax.expr import ExternFunc, const
+from relax_mlir.script.forms import relax as _forms
+from relax_mlir.script.forms.relax import array, dataflow, func_attr, match_cast, output
+from relax_mlir.script.parser.entry import FunctionDecorator
+
+__all__ = [
+    "Any",
+    "Callable",
+    "ExternFunc",
+    "Object",
+    "Prim",
+    "Shape",
+    "Tensor",
+    "Tuple",
+    "array",
+    "const",
+    "dataflow",
+    "dtype",
+    "func_attr",
+    "function",
+    "match_cast",
+    "output",
+    "prim_value",
+    "shape",
+    "str",
+    "tuple",
+]
+
+function = FunctionDecorator(
+    "R.function",
+    "relax_mlir.script.parser.relax:RelaxParser",
+    {"pure": True, "private": False, "check_well_formed": True},
+)
+Tensor = _forms.TensorForm()
+Shape = _forms.ShapeForm()
+Tuple = _forms.TupleForm()
+Prim = _forms.PrimForm()
+Object = _forms.ObjectForm()
+Any = Object  # TVM 0.27's name
+Callable = _forms.CallableForm()
+
+
+def __getattr__(name: typing.Any) -> typing.Any:
+    return getattr(_op, name)
