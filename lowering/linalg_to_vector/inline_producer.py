@@ -159,7 +159,7 @@ def _clone_body(
     for view in block.operations:
         op = view.operation
         if op.name == "linalg.yield":
-            return [values.get(operand, operand) for operand in op.operands]
+            return [values[o] if o in values else o for o in op.operands]
         clone = op.clone()
         for position, operand in enumerate(op.operands):
             clone.operands[position] = values.get(operand, operand)

@@ -13,9 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 from relax_mlir.lowering.linalg_to_vector.builder import Builder, FlatView, Index
 from relax_mlir.mlir import ir
+
+_Item = TypeVar("_Item")
 
 __all__ = ["ONE", "ZERO", "Extent", "LoopNest", "Operand", "Stage", "parse"]
 
@@ -125,7 +128,7 @@ class LoopNest:
         return nest
 
     def _without(self, dim: int) -> LoopNest:
-        def cut(items: Sequence[object]) -> tuple:
+        def cut(items: Sequence[_Item]) -> tuple[_Item, ...]:
             return tuple(item for i, item in enumerate(items) if i != dim)
 
         def moved(old: int | None) -> int | None:
@@ -205,9 +208,8 @@ class Access:
 # Reading linalg ops
 
 
-def parse(op: ir.OpView) -> LoopNest | None:
+def parse(operation: ir.Operation) -> LoopNest | None:
     """The loop nest of a linalg op on memrefs; None if it is not a strided nest of scalar ops."""
-    operation = op.operation
     if operation.name not in ("linalg.generic", "linalg.fill") or len(operation.results) > 0:
         return None
     block = operation.regions[0].blocks[0]

@@ -8,6 +8,7 @@ import ctypes
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -127,6 +128,10 @@ class _Descriptor(ctypes.Structure):
     ]
 
 
+def _call(entry: Callable[[Any], None], packed: Any, alive: object) -> None:
+    entry(packed)
+
+
 @dataclass(frozen=True)
 class Kernel:
     """A compiled function on contiguous numpy arrays.
@@ -152,13 +157,8 @@ class Kernel:
         packed = (ctypes.c_void_p * len(pointers))(
             *(ctypes.cast(pointer, ctypes.c_void_p) for pointer in pointers)
         )
-        entry, keep = self.entry, (arrays, pointers)
-
-        def call() -> None:
-            assert keep
-            entry(packed)
-
-        return call
+        # The partial object holds what the pointers point to.
+        return partial(_call, self.entry, packed, (arrays, pointers))
 
     def __call__(self, *arrays: Array) -> None:
         self.bind(*arrays)()
