@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from relax_mlir import mlir
+from relax_mlir.dialects.variadic_text import remove_segments
 from relax_mlir.errors import Error, PassError
 from relax_mlir.lowering.pass_options import parse_pass
 from relax_mlir.lowering.passes import ModuleState, Pass, find_pass, pass_names
@@ -119,7 +120,8 @@ class Pipeline:
             try:
                 _run(self.elements, state, options or PipelineOptions())
             except Error as error:
-                raise _explain(error, before, self.elements) from error.__cause__
+                explained = _explain(error, before, self.elements)
+                raise explained from explained.__cause__ or error.__cause__
 
 
 def run(
@@ -226,7 +228,7 @@ def _run(elements: Sequence[Element], state: ModuleState, options: PipelineOptio
         manager.run(state.module.operation)
     except ir.MLIRError as error:
         if failures:
-            raise _as_error(failures[0]) from failures[0].__cause__
+            raise _as_error(failures[0]) from None
         raise PassError(str(error)) from error
 
 
@@ -287,10 +289,12 @@ def _enable_printing(manager: PassManager, options: PipelineOptions) -> None:
 
 def _add_printer(manager: PassManager, title: str, options: PipelineOptions) -> None:
     def callback(op: ir.Operation, handle: object) -> None:
-        text = op.get_asm(
-            use_name_loc_as_prefix=True,
-            print_generic_op_form=options.print_generic,
-            enable_debug_info=options.print_debug_info,
+        text = remove_segments(
+            op.get_asm(
+                use_name_loc_as_prefix=True,
+                print_generic_op_form=options.print_generic,
+                enable_debug_info=options.print_debug_info,
+            )
         )
         sys.stderr.write(f"// -----// IR Dump {title} //----- //\n{text}\n\n")
 
@@ -344,7 +348,9 @@ def _explain(error: Error, before: ModuleState, elements: Sequence[Element]) -> 
         error = found
     name = _name(failing)
     if isinstance(error, PassError) and f"'{name}'" not in error.message:
+        cause = error.__cause__
         error = PassError(f"pass '{name}' failed: {error.message}", span=error.span)
+        error.__cause__ = cause
     error.pass_name = name
     error.reproducer = reproducer(text, Pipeline((failing,)))
     return error
@@ -370,7 +376,7 @@ def _bisect(
 
 
 def _module_text(state: ModuleState) -> str:
-    return str(state.module.operation.get_asm(use_name_loc_as_prefix=True))
+    return remove_segments(state.module.operation.get_asm(use_name_loc_as_prefix=True))
 
 
 def reproducer(module_text: str, pipeline: Pipeline) -> str:

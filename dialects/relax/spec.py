@@ -17,6 +17,7 @@ from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.attributes import from_attribute, to_attribute
 from relax_mlir.dialects.relax import types
 from relax_mlir.dialects.relax.dialect import Relax
+from relax_mlir.dialects.variadic import create, variadic
 from relax_mlir.mlir import ext, ir
 
 REQUIRED: Any = object()
@@ -58,6 +59,10 @@ class OpSpec:
         return "relax." + self.name.replace(".", "_")
 
     @property
+    def is_variadic(self) -> bool:
+        return any(name.startswith("*") for name in self.operands)
+
+    @property
     def operand_names(self) -> tuple[str, ...]:
         return tuple(name.strip("*?") for name in self.operands)
 
@@ -90,6 +95,11 @@ class TableOperation(Relax.Operation):
         return True
 
 
+@variadic
+class VariadicTableOperation(TableOperation):
+    """Base of those with a variadic operand."""
+
+
 def define(
     name: str,
     operands: Sequence[str],
@@ -115,7 +125,7 @@ def define(
     annotations["result"] = ext.Result[Any]
     type(
         "".join(part.capitalize() for part in name.replace(".", "_").split("_")) + "Op",
-        (TableOperation,),
+        (VariadicTableOperation if spec.is_variadic else TableOperation,),
         {"__annotations__": annotations, "__doc__": doc or None},
         name=name.replace(".", "_"),
         traits=[ext.Pure] if pure else [],
@@ -157,9 +167,9 @@ def operand_groups(op: ir.Operation | ir.OpView) -> list[ir.Value | list[ir.Valu
 
 def _group_sizes(spec: OpSpec, op: ir.Operation, count: int) -> list[int]:
     flexible = [name[0] == "*" or name[-1] == "?" for name in spec.operands]
-    if "operandSegmentSizes" in op.attributes:
+    if "operandSegmentSizes" in op.attributes and not spec.is_variadic:
         return list(ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"]))
-    # Without sizes at most one operand is variadic or optional, and takes what the others leave.
+    # Otherwise one operand is variadic or optional, and takes what the others leave.
     return [count - len(flexible) + 1 if flex else 1 for flex in flexible]
 
 
@@ -223,8 +233,6 @@ def build(
     if result_type is None:
         result_type = infer_result(spec, [_types(entry) for entry in operands], attributes)
     stored = _stored(spec, attributes)
-    if any(name[0] == "*" or name[-1] == "?" for name in spec.operands):
+    if sum(name.endswith("?") for name in spec.operands) > 1:
         stored["operandSegmentSizes"] = ir.DenseI32ArrayAttr.get(sizes)
-    return ir.Operation.create(
-        spec.mlir_name, results=[result_type], operands=flat, attributes=stored, loc=loc
-    ).result
+    return create(spec.mlir_name, [result_type], flat, stored, loc=loc).result

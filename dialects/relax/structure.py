@@ -9,6 +9,7 @@ from typing import Any
 
 from relax_mlir.dialects.relax import types
 from relax_mlir.dialects.relax.dialect import PrimType, Relax, ShapeType
+from relax_mlir.dialects.variadic import variadic
 from relax_mlir.mlir import ext, ir
 
 Operand = ext.Operand
@@ -21,7 +22,12 @@ def _fail(op: ir.OpView, message: str) -> bool:
     return False
 
 
-class DataflowOp(Relax.Operation, name="dataflow"):
+@variadic
+class VariadicOperation(Relax.Operation):
+    """Base of operations that take or give any number of values."""
+
+
+class DataflowOp(VariadicOperation, name="dataflow"):
     """`with R.dataflow():`; its results are the values given to `relax.output`."""
 
     outputs: Sequence[Result[Any]]
@@ -40,7 +46,7 @@ class DataflowOp(Relax.Operation, name="dataflow"):
         return True
 
 
-class OutputOp(Relax.Operation, name="output", traits=[ir.IsTerminatorTrait]):
+class OutputOp(VariadicOperation, name="output", traits=[ir.IsTerminatorTrait]):
     """`R.output(...)`: the values a dataflow block makes visible."""
 
     values: Sequence[Operand[Any]]
@@ -85,7 +91,7 @@ class ConstantOp(Relax.Operation, name="constant", traits=[ext.Pure]):
         return types.is_tensor(self.result.type) or _fail(self, "must be a tensor")
 
 
-class TupleOp(Relax.Operation, name="tuple", traits=[ext.Pure]):
+class TupleOp(VariadicOperation, name="tuple", traits=[ext.Pure]):
     """Makes a tuple of its operands."""
 
     fields: Sequence[Operand[Any]]
@@ -162,7 +168,7 @@ class FunctionRefOp(Relax.Operation, name="function_ref", traits=[ext.Pure]):
     result: Result[Any]
 
 
-class CallOp(Relax.Operation, name="call"):
+class CallOp(VariadicOperation, name="call"):
     """Calls a Relax function of the module; argument types may be more precise than the
     parameters'."""
 
@@ -171,9 +177,18 @@ class CallOp(Relax.Operation, name="call"):
     result: Result[Any]
 
 
-class CallTIROp(Relax.Operation, name="call_tir", traits=[ext.Pure]):
+class _CallsTIR(VariadicOperation):
+    """Arguments are tensors; a shape behind them is `tir_vars`."""
+
+    @staticmethod
+    def belongs_last(value: ir.Value) -> bool:
+        return isinstance(value.type, ShapeType)
+
+
+class CallTIROp(_CallsTIR, name="call_tir", traits=[ext.Pure]):
     """`R.call_tir`: allocates the result and calls a TensorIR function in destination-passing
-    style.  A tuple result stands for several outputs; `tir_vars` is at most one shape."""
+    style.  A tuple result stands for several outputs; `tir_vars` is at most one shape, the last
+    operand."""
 
     callee: ir.FlatSymbolRefAttr
     arguments: Sequence[Operand[Any]]
@@ -184,7 +199,7 @@ class CallTIROp(Relax.Operation, name="call_tir", traits=[ext.Pure]):
         for i, value in enumerate(self.arguments):
             if not types.is_tensor(value.type):
                 return _fail(self, f"argument {i} must be a tensor, got {value.type}")
-        if len(self.tir_vars) > 1 or any(not isinstance(v.type, ShapeType) for v in self.tir_vars):
+        if len(self.tir_vars) > 1:
             return _fail(self, "tir_vars must be one shape")
         outputs = types.tuple_fields(self.result.type) or [self.result.type]
         for kind in outputs:
@@ -194,7 +209,7 @@ class CallTIROp(Relax.Operation, name="call_tir", traits=[ext.Pure]):
         return True
 
 
-class CallTIRInplaceOp(Relax.Operation, name="call_tir_inplace"):
+class CallTIRInplaceOp(_CallsTIR, name="call_tir_inplace"):
     """`R.call_tir_inplace`: as call_tir, but output i reuses argument `inplace_indices[i]`
     (-1: a new tensor)."""
 
@@ -205,7 +220,7 @@ class CallTIRInplaceOp(Relax.Operation, name="call_tir_inplace"):
     result: Result[Any]
 
 
-class CallDPSPackedOp(Relax.Operation, name="call_dps_packed", traits=[ext.Pure]):
+class CallDPSPackedOp(VariadicOperation, name="call_dps_packed", traits=[ext.Pure]):
     """`R.call_dps_packed`: as call_tir, with a registered function by name."""
 
     callee: ir.StringAttr
@@ -213,7 +228,7 @@ class CallDPSPackedOp(Relax.Operation, name="call_dps_packed", traits=[ext.Pure]
     result: Result[Any]
 
 
-class CallPackedOp(Relax.Operation, name="call_packed"):
+class CallPackedOp(VariadicOperation, name="call_packed"):
     """`R.call_packed`: calls a registered function for its result and effects."""
 
     callee: ir.StringAttr
@@ -221,7 +236,7 @@ class CallPackedOp(Relax.Operation, name="call_packed"):
     result: Result[Any]
 
 
-class CallPurePackedOp(Relax.Operation, name="call_pure_packed", traits=[ext.Pure]):
+class CallPurePackedOp(VariadicOperation, name="call_pure_packed", traits=[ext.Pure]):
     """`R.call_pure_packed`: a registered function that is promised to have no effects."""
 
     callee: ir.StringAttr

@@ -5,12 +5,18 @@ from collections.abc import Sequence
 from typing import Any
 
 from relax_mlir.dialects.tir.dialect import Tir
+from relax_mlir.dialects.variadic import variadic
 from relax_mlir.mlir import ext, ir
 
 CALL_KINDS = ("extern", "pure_extern", "packed", "intrinsic")
 
 
-class CallOp(Tir.Operation, name="call"):
+@variadic
+class VariadicOperation(Tir.Operation):
+    """Base of operations that take any number of values."""
+
+
+class CallOp(VariadicOperation, name="call"):
     """`T.call_extern`, `T.call_packed` or an intrinsic that has no counterpart in MLIR.
 
     `kind` is one of CALL_KINDS, `callee` the function's name.  `literals` has an entry for each

@@ -8,7 +8,11 @@ from __future__ import annotations
 
 import re
 
+from relax_mlir.dialects.names import name_location, name_of
+from relax_mlir.dialects.variadic_text import insert_segments, remove_segments
 from relax_mlir.mlir import ir
+
+__all__ = ["name_location", "name_of", "parse_module", "print_operation"]
 
 # The results at the start of a line, and the arguments of a block or function header.
 _RESULTS = re.compile(r"^\s*(%[\w$.-]+)(?::\d+)?(?:\s*,\s*%[\w$.-]+(?::\d+)?)*\s*=\s")
@@ -19,7 +23,7 @@ _HEADER = re.compile(r"^\s*(?:\^\w+\(|func\.func\b[^@]*@(?:\"[^\"]*\"|[\w$.-]+)\
 
 def print_operation(op: ir.Operation, **options: bool) -> str:
     """The text of an operation with its names; keyword options are those of `get_asm`."""
-    return op.get_asm(use_name_loc_as_prefix=True, **options)
+    return remove_segments(op.get_asm(use_name_loc_as_prefix=True, **options))
 
 
 def parse_module(text: str) -> ir.Module:
@@ -27,19 +31,9 @@ def parse_module(text: str) -> ir.Module:
 
     Raises MLIRError with a located message.  Must be called inside `mlir.scope()`.
     """
-    module = ir.Module.parse(text)
+    module = ir.Module.parse(insert_segments(text))
     _restore_names(module, text)
     return module
-
-
-def name_location(name: str, child: ir.Location | None = None) -> ir.Location:
-    """A location that carries a name."""
-    return ir.Location.name(name, child or ir.Location.unknown())
-
-
-def name_of(value: ir.Value) -> str | None:
-    """The name a value carries, or None."""
-    return getattr(value.location, "name_str", None)
 
 
 def _restore_names(module: ir.Module, text: str) -> None:
