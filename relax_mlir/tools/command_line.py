@@ -38,6 +38,7 @@ class Options:
     pretty_debug_info: bool = False
     local_scope: bool = False
     elide_larger: int | None = None
+    print_stacktrace: bool = False
     running: PipelineOptions = field(default_factory=PipelineOptions)
 
     @property
@@ -71,6 +72,7 @@ _TABLE: dict[str, tuple[str, str, str]] = {
     "mlir-print-op-generic": ("print_generic", "flag", "print the generic form"),
     "mlir-print-local-scope": ("local_scope", "flag", "print without aliases"),
     "mlir-elide-elementsattrs-if-larger": ("elide_larger", "number", "shorten large constants"),
+    "mlir-print-stacktrace-on-diagnostic": ("print_stacktrace", "flag", "show where it arose"),
     "allow-unregistered-dialect": ("allow_unregistered", "flag", "accept unknown operations"),
     "list-passes": ("list_passes", "flag", "list our passes and pipelines"),
     "show-dialects": ("show_dialects", "flag", "list the dialects"),

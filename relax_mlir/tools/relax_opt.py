@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import sys
+import traceback
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -173,6 +174,8 @@ def _process(
                 _verify_roundtrip(state)
         except (Error, ir.MLIRError) as error:
             _save_reproducer(error, options)
+            if options.print_stacktrace:
+                traceback.print_exception(error)
             return None, [*found, *from_exception(error, chunk.first_line)]
     return output, found
 

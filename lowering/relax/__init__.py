@@ -1,0 +1,1 @@
+"""Passes from Relax to Relax: normalise, fold, fuse, remove."""

@@ -1,0 +1,254 @@
+"""The fusion pattern of a TensorIR function (TVM's OpPatternKind), read off its blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+
+from relax_mlir.lowering.relax.functions import entry_block, operations, walk
+from relax_mlir.mlir import ir
+
+
+class OpPatternKind(IntEnum):
+    """How a function's output elements depend on its inputs; a larger kind fuses less."""
+
+    ELEMENTWISE = 0
+    BROADCAST = 1
+    INJECTIVE = 2
+    COMM_REDUCE = 3
+    OUT_ELEMENTWISE_FUSABLE = 4
+    TUPLE = 7
+    OPAQUE = 8
+
+
+_INDEX_OPERATIONS = frozenset(
+    "affine.apply arith.addi arith.subi arith.muli arith.constant arith.index_cast".split()
+)
+_SUMS = frozenset(("arith.addf", "arith.addi"))
+_PRODUCTS = frozenset(("arith.mulf", "arith.muli"))
+_CASTS = frozenset(
+    "arith.extf arith.truncf arith.extsi arith.extui arith.sitofp arith.uitofp".split()
+)
+_EFFECTS = frozenset(("func.call", "llvm.call", "tir.call_extern", "tir.call_packed", "tir.call"))
+
+
+@dataclass(frozen=True)
+class _Access:
+    """A load or store: buffer and indices."""
+
+    op: ir.Operation
+    buffer: ir.Value
+    indices: list[ir.Value]
+
+
+def op_pattern(function: ir.Operation) -> OpPatternKind:
+    """The kind of a TensorIR function: the largest of its blocks', in program order."""
+    kind = OpPatternKind.ELEMENTWISE
+    body = entry_block(function)
+    blocks = [op for op in walk(function) if op.name == "tir.block"]
+    if not blocks or _has_code_outside_blocks(body):
+        return OpPatternKind.OPAQUE
+    for block in blocks:
+        found = _block_pattern(block, body)
+        if found is OpPatternKind.OPAQUE:
+            return found
+        reduced_then_mapped = (
+            kind is OpPatternKind.COMM_REDUCE
+            and found <= OpPatternKind.INJECTIVE
+            and _writes_parameter(block, body)
+        )
+        # As in softmax: a reduction whose result is then used at every element.
+        kind = OpPatternKind.OUT_ELEMENTWISE_FUSABLE if reduced_then_mapped else max(kind, found)
+    return kind
+
+
+def _has_code_outside_blocks(body: ir.Block) -> bool:
+    return any(
+        op.name in ("memref.store", "scf.while") or op.name in _EFFECTS
+        for op in _outside_blocks(body)
+    )
+
+
+def _outside_blocks(body: ir.Block) -> Iterator[ir.Operation]:
+    for op in operations(body):
+        yield op
+        if op.name == "tir.block":
+            continue
+        for region in op.regions:
+            for block in region.blocks:
+                yield from _outside_blocks(block)
+
+
+def _block_pattern(op: ir.Operation, function_body: ir.Block) -> OpPatternKind:
+    block = op.regions[0].blocks[0]
+    store = _only_store(block)
+    if store is None:
+        return OpPatternKind.OPAQUE
+    loads = [_load(child) for child in _value_operations(block) if child.name == "memref.load"]
+    kind = _map_pattern(store, loads)
+    if kind is not None:
+        return kind
+    kinds = [ir.StringAttr(k).value for k in ir.ArrayAttr(op.attributes["iter_kinds"])]
+    reduced = [v for v, k in zip(block.arguments, kinds, strict=True) if k == "R"]
+    if not reduced:
+        return OpPatternKind.OPAQUE
+    if _is_multiply_add(store):
+        return OpPatternKind.OUT_ELEMENTWISE_FUSABLE
+    # Pooling-like windows reduce over an expression; they take elementwise epilogues too.
+    if all(_reduces_plainly(load, reduced) for load in loads):
+        return OpPatternKind.COMM_REDUCE
+    return OpPatternKind.OUT_ELEMENTWISE_FUSABLE
+
+
+def _only_store(block: ir.Block) -> _Access | None:
+    """The block's one store, directly in it; None when it does anything else."""
+    store: _Access | None = None
+    for op in operations(block):
+        if op.name == "tir.init":
+            continue
+        nested = list(walk(op))
+        if any(n.name in ("memref.store", "tir.block", "tir.for", "scf.while") for n in nested):
+            return None
+        if op.name in ("tir.for", "tir.alloc_buffer", "scf.while") or op.name in _EFFECTS:
+            return None
+        if op.name == "memref.store":
+            if store is not None:
+                return None
+            store = _Access(op, op.operands[1], list(op.operands)[2:])
+    return store
+
+
+def _value_operations(block: ir.Block) -> Iterator[ir.Operation]:
+    """What the block computes, its init aside."""
+    for op in operations(block):
+        if op.name != "tir.init":
+            yield op
+            yield from walk(op)
+
+
+def _load(op: ir.Operation) -> _Access:
+    return _Access(op, op.operands[0], list(op.operands)[1:])
+
+
+def _map_pattern(store: _Access, loads: Sequence[_Access]) -> OpPatternKind | None:
+    """The kind of a block whose elements are each computed once, or None."""
+    kind, has_elementwise = OpPatternKind.ELEMENTWISE, False
+    for load in loads:
+        if _is_elementwise(store, load):
+            has_elementwise = True
+        elif _is_broadcast(store, load):
+            kind = max(kind, OpPatternKind.BROADCAST)
+        elif _is_injective(store, load):
+            kind = OpPatternKind.INJECTIVE
+        else:
+            return None
+    # A[i, j] + b[j] keeps A's elements where they are.
+    if kind is OpPatternKind.BROADCAST and has_elementwise:
+        return OpPatternKind.ELEMENTWISE
+    return kind
+
+
+def _is_elementwise(store: _Access, load: _Access) -> bool:
+    return [_key(i) for i in store.indices] == [_key(i) for i in load.indices]
+
+
+def _is_broadcast(store: _Access, load: _Access) -> bool:
+    shape = ir.MemRefType(load.buffer.type).shape
+    remaining = iter([_key(index) for index in store.indices])
+    for size, index in zip(shape, load.indices, strict=True):
+        if size == 1 and _key(index) == ("constant", 0):
+            continue
+        # `in` moves the iterator on: the load's indices come in the store's order.
+        if not isinstance(index, ir.BlockArgument) or _key(index) not in remaining:
+            return False
+    return True
+
+
+def _is_injective(store: _Access, load: _Access) -> bool:
+    known = _plain_variables(store)
+    return known is not None and all(_variables(i) <= known for i in load.indices)
+
+
+def _is_multiply_add(store: _Access) -> bool:
+    """C[..] = C[..] + x * y where neither factor is read through all of C's variables."""
+    value = store.op.operands[0]
+    total = _defining(value)
+    if total is None or total.name not in _SUMS:
+        return False
+    own, factors = (_defining(operand) for operand in total.operands)
+    if own is None or factors is None or own.name != "memref.load":
+        return False
+    accumulator = _load(own)
+    if accumulator.buffer != store.buffer or not _is_elementwise(store, accumulator):
+        return False
+    if factors.name not in _PRODUCTS:
+        return False
+    loads = [_without_casts(operand) for operand in factors.operands]
+    return all(
+        op is not None and op.name == "memref.load" and _is_reused(store, _load(op)) for op in loads
+    )
+
+
+def _is_reused(store: _Access, load: _Access) -> bool:
+    known = _plain_variables(store)
+    if known is None:
+        return False
+    used: frozenset[Hashable] = frozenset()
+    return bool(known - used.union(*(_variables(index) for index in load.indices)))
+
+
+def _reduces_plainly(load: _Access, reduced: Sequence[ir.Value]) -> bool:
+    variables = {_key(v) for v in reduced}
+    return all(
+        isinstance(index, ir.BlockArgument) or not (_variables(index) & variables)
+        for index in load.indices
+    )
+
+
+def _writes_parameter(block: ir.Operation, function_body: ir.Block) -> bool:
+    return any(
+        op.name == "tir.write" and any(op.operands[0] == a for a in function_body.arguments)
+        for op in operations(block.regions[0].blocks[0])
+    )
+
+
+def _defining(value: ir.Value) -> ir.Operation | None:
+    return None if isinstance(value, ir.BlockArgument) else value.owner.operation
+
+
+def _without_casts(value: ir.Value) -> ir.Operation | None:
+    op = _defining(value)
+    while op is not None and op.name in _CASTS:
+        op = _defining(op.operands[0])
+    return op
+
+
+def _plain_variables(store: _Access) -> frozenset[Hashable] | None:
+    """The variables of the store's indices when each index is a variable."""
+    if not all(isinstance(index, ir.BlockArgument) for index in store.indices):
+        return None
+    return frozenset(_key(index) for index in store.indices)
+
+
+def _variables(value: ir.Value) -> frozenset[Hashable]:
+    """The block arguments an index is computed from, through loads as well; the parameters of the
+    function (buffers, sizes) do not count."""
+    if isinstance(value, ir.BlockArgument):
+        owner = value.owner.owner.operation
+        return frozenset() if owner.name == "func.func" else frozenset((_key(value),))
+    found: frozenset[Hashable] = frozenset()
+    return found.union(*(_variables(v) for v in value.owner.operation.operands))
+
+
+def _key(value: ir.Value) -> Hashable:
+    """Equal for index values that are equal: variables, constants, same expressions."""
+    if isinstance(value, ir.BlockArgument):
+        return ("variable", hash(value.owner), value.arg_number)
+    op = value.owner.operation
+    if op.name == "arith.constant" and isinstance(op.attributes["value"], ir.IntegerAttr):
+        return ("constant", ir.IntegerAttr(op.attributes["value"]).value)
+    if op.name in _INDEX_OPERATIONS:
+        attributes = tuple((name, str(op.attributes[name])) for name in op.attributes)
+        return (op.name, attributes, tuple(_key(v) for v in op.operands))
+    return ("value", hash(value))
