@@ -90,7 +90,7 @@ def check_scope(storage_scope: str, block: ir.OpView) -> None:
 def storage_align(
     state: ScheduleState, block: ir.OpView, buffer_index: int, axis: int, factor: int, offset: int
 ) -> None:
-    """Ask that the stride of an axis be `offset` modulo `factor`: the block's `buffer_dim_align`."""
+    """Ask that an axis' stride be `offset` modulo `factor`: the block's `buffer_dim_align`."""
     buffer = access_buffer(block, buffer_index, "write")
     allocation(buffer, block)
     rank = ir.MemRefType(buffer.type).rank

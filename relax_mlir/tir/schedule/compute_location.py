@@ -160,8 +160,8 @@ def _require_outputs_free(block: BlockOp, loop: ForOp) -> None:
         late = set(written_buffers(other)) & set(read_buffers(block))
         late = late if not nest.is_ancestor(loop, other) else set()
         for buffer in [*used, *late]:
-            raise Refusal(f"{label(other)} also uses {nest.value_name(buffer)}, and would run after "
-                          f"{label(block)}", other, block)  # fmt: skip
+            raise Refusal(f"{label(other)} also uses {nest.value_name(buffer)}, and would run "
+                          f"after {label(block)}", other, block)  # fmt: skip
 
 
 def _require_finished(makers: Sequence[BlockOp], loop: ForOp) -> None:
@@ -187,7 +187,7 @@ def _regions(
     accesses: Callable[[BlockOp], list[Access]],
     loop: ForOp,
 ) -> dict[ir.Value, list[Interval]]:
-    """What `blocks` access of `buffers` in one iteration of `loop`, in terms of the loops outside."""
+    """What `blocks` access of `buffers` in one iteration of `loop`, by the loops outside."""
 
     def inside(value: ir.Value) -> bool:
         return value != loop.induction_variable and nest.encloses(loop, value)

@@ -36,7 +36,7 @@ class Element:
 
 
 def single_store(block: BlockOp) -> Element:
-    """The only store of a block, which must be a statement of its body and not under a condition."""
+    """The only store of a block, which must be a statement of its body, not under a condition."""
     stores = stores_in(block)
     if len(stores) != 1 or stores[0] not in [op.operation for op in body_statements(block)]:
         raise Refusal(f"{label(block)} is not a single store", block,
@@ -170,7 +170,7 @@ def reverse_compute_inline(state: ScheduleState, block: ir.OpView) -> None:
     require_complete(block)
     producer, buffer = _single_producer(block)
     element = single_store(producer)
-    store = single_store(block)
+    single_store(block)
     index = _read_index(block, buffer)
     solution = solve(block, index, element.indices)
     _require_covered(block, producer, index, element)
@@ -184,7 +184,6 @@ def reverse_compute_inline(state: ScheduleState, block: ir.OpView) -> None:
     element.store.erase()
     if guards:
         producer = _guard(state, producer, guards)
-    _ = store
     remove_block(state, block)
     _drop_buffer(state, buffer, [])
     erase_dead_arithmetic(producer)
@@ -257,8 +256,8 @@ def _require_inputs_ready(block: BlockOp, producer: BlockOp) -> None:
         )
         early = set(written_buffers(block)) & {*read_buffers(other), *written_buffers(other)}
         for buffer in [*late, *early]:
-            raise Refusal(f"{label(other)} also uses {nest.value_name(buffer)}, and would run after "
-                          f"{label(block)}", other, block)  # fmt: skip
+            raise Refusal(f"{label(other)} also uses {nest.value_name(buffer)}, and would run "
+                          f"after {label(block)}", other, block)  # fmt: skip
 
 
 def _guards(
@@ -298,11 +297,9 @@ def conditions(predicate: ir.Value) -> list[tuple[Index, Index]]:
     owner = predicate.owner.operation
     if owner.name == "arith.andi":
         return [c for operand in owner.operands for c in conditions(operand)]
-    less_than = 2
-    if (
-        owner.name == "arith.cmpi"
-        and ir.IntegerAttr(owner.attributes["predicate"]).value == less_than
-    ):
+    less_than = int(arith.CmpIPredicate.slt)
+    is_compare = owner.name == "arith.cmpi"
+    if is_compare and ir.IntegerAttr(owner.attributes["predicate"]).value == less_than:
         return [(as_index(owner.operands[0]), as_index(owner.operands[1]))]
     return [(Index({}, -1), Index({}, -1))]
 

@@ -6,7 +6,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from relax_mlir.tir.schedule import annotate, binding, compute_location, inline, loops, queries
+from relax_mlir.tir.schedule import (
+    annotate,
+    binding,
+    caching,
+    compute_location,
+    inline,
+    loops,
+    queries,
+)
 from relax_mlir.tir.schedule.base import ScheduleBase
 from relax_mlir.tir.schedule.random_variable import BlockRV, ExprRV, LoopRV
 
@@ -101,6 +109,42 @@ class Schedule(ScheduleBase):
     def unroll(self, loop: LoopRV) -> None:
         """Write a loop's iterations out."""
         self._apply("unroll", binding.unroll, [], {"loop": loop})
+
+    # -- staging buffers --------------------------------------------------------------------
+
+    def cache_read(
+        self,
+        block: BlockRV | str,
+        read_buffer_index: int | str,
+        storage_scope: str,
+        consumer_blocks: Sequence[BlockRV | str] | None = None,
+    ) -> BlockRV:
+        """Copy a buffer that the block reads into a buffer of a scope; the copying block.
+
+        All blocks of the scope that read it read the copy, or only `consumer_blocks`.
+        """
+        keywords = {"block": self._block(block), "read_buffer_index": read_buffer_index,
+                    "storage_scope": storage_scope}  # fmt: skip
+        if consumer_blocks:
+            keywords["consumer_blocks"] = [self._block(b) for b in consumer_blocks]
+        return self._apply("cache_read", caching.cache_read, [], keywords)
+
+    def cache_write(
+        self,
+        block: BlockRV | str,
+        write_buffer_index: int | str,
+        storage_scope: str,
+        consumer_blocks: Sequence[BlockRV | str] | None = None,
+    ) -> BlockRV:
+        """Let the block write a buffer of a scope, copied to the old one; the copying block.
+
+        `consumer_blocks` read the new buffer, others the old one.
+        """
+        keywords = {"block": self._block(block), "write_buffer_index": write_buffer_index,
+                    "storage_scope": storage_scope}  # fmt: skip
+        if consumer_blocks:
+            keywords["consumer_blocks"] = [self._block(b) for b in consumer_blocks]
+        return self._apply("cache_write", caching.cache_write, [], keywords)
 
     # -- where blocks are computed ----------------------------------------------------------
 
