@@ -83,8 +83,14 @@ def body_statements(block: BlockOp) -> list[ir.OpView]:
     ]
 
 
-def stores_in(op: ir.OpView) -> list[ir.Operation]:
-    return [o.operation for o in nest.descend(op) if o.operation.name == "memref.store"]
+def stores_in(block: BlockOp) -> list[ir.Operation]:
+    """The stores of the body, without those of the init."""
+    return [
+        o.operation
+        for statement in body_statements(block)
+        for o in (statement, *nest.descend(statement))
+        if o.operation.name == "memref.store"
+    ]
 
 
 def loads_of(buffer: ir.Value, inside: ir.OpView) -> list[ir.Operation]:

@@ -269,9 +269,7 @@ def copy_block(
     return block
 
 
-def redirect(
-    block: BlockOp, old: ir.Value, new: ir.Value, *, loads: bool, stores: bool
-) -> None:
+def redirect(block: BlockOp, old: ir.Value, new: ir.Value, *, loads: bool, stores: bool) -> None:
     """Let a block (and those inside) use another buffer of the same shape."""
     names = [*(["memref.load", "tir.read", "vector.load"] if loads else []),
              *(["memref.store", "tir.write", "vector.store"] if stores else [])]  # fmt: skip

@@ -14,6 +14,7 @@ from relax_mlir.tir.schedule import (
     inline,
     loops,
     queries,
+    reduction,
 )
 from relax_mlir.tir.schedule.base import ScheduleBase
 from relax_mlir.tir.schedule.random_variable import BlockRV, ExprRV, LoopRV
@@ -183,6 +184,18 @@ class Schedule(ScheduleBase):
         keywords = {"block": self._block(block), "loop": loop,
                     "preserve_unit_loops": preserve_unit_loops, "index": index}  # fmt: skip
         self._apply("reverse_compute_at", compute_location.reverse_compute_at, [], keywords)
+
+    # -- reductions -------------------------------------------------------------------------
+
+    def decompose_reduction(self, block: BlockRV | str, loop: LoopRV) -> BlockRV:
+        """Run a reduction's init in a block of its own before a loop; that block."""
+        keywords = {"block": self._block(block), "loop": loop}
+        return self._apply("decompose_reduction", reduction.decompose_reduction, [], keywords)
+
+    def rfactor(self, loop: LoopRV, factor_axis: int) -> BlockRV:
+        """Give each iteration of a reduction loop a partial result; the block that makes them."""
+        keywords = {"loop": loop, "factor_axis": factor_axis}
+        return self._apply("rfactor", reduction.rfactor, [], keywords)
 
     # -- annotations and buffers ------------------------------------------------------------
 
