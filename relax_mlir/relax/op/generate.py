@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
@@ -76,6 +76,9 @@ def make_call(spec: OpSpec, op: Op, arguments: Mapping[str, Any]) -> Call:
         for name in spec.attributes
         if name in arguments and arguments[name] is not REQUIRED
     }
+    listed = _LISTS.get(spec.name)
+    if listed is not None and isinstance(attributes.get(listed), int):
+        attributes[listed] = [attributes[listed]]
     return Call(op, operands, attributes)
 
 
@@ -108,6 +111,14 @@ def _operand_tuple(value: Any, like: Expr | None) -> Expr:
     return Tuple([as_expr(item, like) for item in value])
 
 
+# Attributes that TVM keeps as lists, also where one integer is given.
+_LISTS: dict[str, str] = {
+    **dict.fromkeys("max mean min prod std sum variance median".split(), "axis"),
+    **dict.fromkeys("expand_dims squeeze".split(), "axis"),
+    **dict.fromkeys("nn.layer_norm nn.rms_norm nn.group_norm nn.instance_norm".split(), "axes"),
+}
+
+
 def _attribute(name: str, value: Any, default: Any) -> Any:
     """A plain Python value; dtypes by name, symbolic integers as text."""
     if isinstance(value, PrimValue):
@@ -131,8 +142,3 @@ def _dtype(value: Any, default: Any) -> Any:
     if value is None or (isinstance(value, str) and value in ("", "void")):
         return "void" if default == "void" else None
     return dtypes.canonical(value)
-
-
-def reduction_axes(axis: Any) -> Sequence[int] | None:
-    """An axis argument as TVM keeps it: None or a list."""
-    return [axis] if isinstance(axis, int) else None if axis is None else list(axis)
