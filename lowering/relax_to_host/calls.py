@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from relax_mlir.dialects import dims
+from relax_mlir.dialects.relax import types
 from relax_mlir.lowering.relax_to_host.host_function import (
     HostFunction,
     operation,
@@ -24,10 +25,10 @@ from relax_mlir.lowering.relax_to_host.values import (
     TupleValue,
     Value,
 )
-from relax_mlir.dialects.relax import types
 from relax_mlir.lowering.to_llvm.ffi_abi import ANY
 from relax_mlir.lowering.to_llvm.ffi_arguments import TensorSpec
 from relax_mlir.lowering.to_llvm.ffi_signature import read_signature
+from relax_mlir.lowering.to_llvm.ffi_text import call_text
 from relax_mlir.lowering.to_llvm.make_packed_api import (
     FFI_PREFIX,
     KERNEL_SUFFIX,
@@ -112,11 +113,9 @@ class _KernelCall:
         text.require(text.compare("eq", size, number), bad)
         prefix = text.string(f"{host.name}: call of {where}: ")
         note = text.string("" if isinstance(expected, int) else f" (= {expected})")
-        text.cold(bad, [
-            f"llvm.call @relax_ffi_size_error({prefix}, {number}, {note}, {size}) "
-            ": (!llvm.ptr, i64, !llvm.ptr, i64) -> ()",
-            host.failed,
-        ])  # fmt: skip
+        types = ["!llvm.ptr", "i64", "!llvm.ptr", "i64"]
+        raise_error = call_text("relax_ffi_size_error", [prefix, number, note, size], types)
+        text.cold(bad, [raise_error, host.failed])
 
     def _add_scalar(self, value: str, kind: ir.Type) -> None:
         text = self.host.text

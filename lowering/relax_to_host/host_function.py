@@ -27,7 +27,7 @@ from relax_mlir.lowering.to_llvm.ffi_abi import ANY, OBJECT_HEADER, dtype_word
 from relax_mlir.lowering.to_llvm.ffi_arguments import ArgumentReader, TensorValue
 from relax_mlir.lowering.to_llvm.ffi_dims import DimensionValues
 from relax_mlir.lowering.to_llvm.ffi_signature import symbol_name
-from relax_mlir.lowering.to_llvm.ffi_text import FunctionText, ModuleText
+from relax_mlir.lowering.to_llvm.ffi_text import FunctionText, ModuleText, call_text
 from relax_mlir.lowering.to_llvm.make_packed_api import FFI_HEADER, FFI_PREFIX
 from relax_mlir.mlir import ir
 
@@ -215,17 +215,12 @@ class HostFunction:
         )
         exhausted = text.block("exhausted")
         text.require(text.equals(status, 0, "i32"), exhausted)
-        kind, message = (
-            text.string("MemoryError"),
-            text.string(f"{self.name}: cannot allocate memory"),
-        )
-        text.cold(exhausted, [
-            # What posix_memalign leaves in the slot when it fails is not specified.
-            f"llvm.store {text.null()}, {slot} : !llvm.ptr, !llvm.ptr",
-            f"llvm.call @TVMFFIErrorSetRaisedFromCStr({kind}, {message}) "
-            ": (!llvm.ptr, !llvm.ptr) -> ()",
-            self.failed,
-        ])  # fmt: skip
+        kind = text.string("MemoryError")
+        message = text.string(f"{self.name}: cannot allocate memory")
+        # What posix_memalign leaves in the slot when it fails is not specified.
+        forget = f"llvm.store {text.null()}, {slot} : !llvm.ptr, !llvm.ptr"
+        raise_error = call_text("TVMFFIErrorSetRaisedFromCStr", [kind, message], ["!llvm.ptr"] * 2)
+        text.cold(exhausted, [forget, raise_error, self.failed])
         return text.load(slot, "!llvm.ptr")
 
     def new_output(self, result: ir.Value, index: int, kind: ir.Type) -> TensorValue:

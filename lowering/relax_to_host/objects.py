@@ -181,8 +181,8 @@ def _read_shape(
 ) -> Value:
     text = host.text
     known = info.dims if info.dims is not None else (None,) * max(0, info.ndim)
-    sizes = ", ".join("_" if dim is None else str(dim) for dim in known)
-    expected = "a shape" if info.ndim < 0 else f"a shape ({sizes})"
+    inner = ", ".join("_" if dim is None else str(dim) for dim in known)
+    expected = "a shape" if info.ndim < 0 else f"a shape ({inner})"
     block = host.reader.failure(where, expected, slot)
     cell = _require_kind(host, slot, (KIND["shape"],), block)
     if info.ndim < 0:
@@ -190,9 +190,10 @@ def _read_shape(
     rank = text.load(text.offset(cell, 8), "i64")
     text.require(text.equals(rank, info.ndim), host.reader.otherwise(block, "ValueError"))
     data = text.load(cell, "!llvm.ptr")
+    sizes = [text.load(text.offset(data, 8 * axis), "i64") for axis in range(len(known))]
     return ShapeValue(tuple(
-        host.reader.match(dim, text.load(text.offset(data, 8 * axis), "i64"), block, f"{name}_{axis}")
-        for axis, dim in enumerate(known)
+        host.reader.match(dim, size, block, f"{name}_{axis}")
+        for axis, (dim, size) in enumerate(zip(known, sizes, strict=True))
     ))  # fmt: skip
 
 

@@ -45,6 +45,3 @@ def _own_if_escaping(host: HostFunction, parameter: ir.Value) -> None:
     host.env[parameter] = TensorValue(
         value.data, value.sizes, value.dtype, value.dims, value.strides, slot, value.tensor
     )
-
-
-__all__ += ["ObjectValue"]

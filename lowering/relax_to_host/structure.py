@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
-
 import numpy as np
 
+from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.relax import types
-from relax_mlir.lowering.relax_to_host.dense import dense_to_numpy
+from relax_mlir.dialects.relax.constants import constant_key, read_constant
 from relax_mlir.lowering.relax_to_host.host_function import CONSTANTS, HostFunction, operation
 from relax_mlir.lowering.relax_to_host.objects import from_any, give_result
 from relax_mlir.lowering.relax_to_host.values import (
@@ -21,7 +20,6 @@ from relax_mlir.lowering.relax_to_host.values import (
     Value,
     is_float,
 )
-from relax_mlir.dialects import dtypes
 from relax_mlir.lowering.to_llvm.ffi_abi import ANY, KIND, OBJECT_HEADER
 from relax_mlir.mlir import ir
 
@@ -71,7 +69,7 @@ def _slot_of(host: HostFunction, value: Value) -> str:
 def write_constant(host: HostFunction, op: ir.Operation) -> None:
     text, info = host.text, types.tensor_info(op.results[0].type)
     assert info is not None and info.dims is not None and info.dtype is not None
-    index = host.context.constant_index(_constant_key(host, op, info.dtype))
+    index = host.context.constant_index(_constant_key(host, op))
     table = text.address(CONSTANTS)
     tensor = text.load(text.offset(table, 8 * index), "!llvm.ptr")
     data = text.load(text.offset(tensor, OBJECT_HEADER), "!llvm.ptr")
@@ -84,17 +82,16 @@ def write_constant(host: HostFunction, op: ir.Operation) -> None:
     host.env[op.results[0]] = TensorValue(data, sizes, info.dtype, info.dims, None, slot)
 
 
-def _constant_key(host: HostFunction, op: ir.Operation, dtype: str) -> str:
+def _constant_key(host: HostFunction, op: ir.Operation) -> str:
     """The key of a constant in the module's table; inline values are entered there."""
-    if "key" in op.attributes:
-        key = ir.StringAttr(op.attributes["key"]).value
-        if key not in host.context.constants:
-            raise host.error(op, f"the module's table of constants has no '{key}'")
-        return key
-    array = dense_to_numpy(op.attributes["value"], dtype)
-    digest = hashlib.sha256(array.tobytes() + f"{dtype}{array.shape}".encode()).hexdigest()
-    key = f"inline_{digest[:16]}"
-    host.context.constants.setdefault(key, array)
+    constants = host.context.constants
+    array = read_constant(op, constants)
+    if array is None:
+        raise host.error(op, f"the module's table of constants has no {op.attributes['key']}")
+    key = ir.StringAttr(op.attributes["key"]).value if "key" in op.attributes else None
+    if key is None:
+        key = constant_key(array)
+        constants.setdefault(key, array)
     return key
 
 

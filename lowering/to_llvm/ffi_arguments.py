@@ -23,7 +23,7 @@ from relax_mlir.lowering.to_llvm.ffi_abi import (
     dtype_word,
 )
 from relax_mlir.lowering.to_llvm.ffi_dims import DimensionValues
-from relax_mlir.lowering.to_llvm.ffi_text import FunctionText
+from relax_mlir.lowering.to_llvm.ffi_text import FunctionText, call_text
 
 __all__ = ["ArgumentReader", "ScalarSpec", "TensorSpec", "TensorValue"]
 
@@ -98,11 +98,9 @@ class ArgumentReader:
         plural = "argument" if len(names) == 1 else "arguments"
         expected = f"{len(names)} {plural} ({', '.join(names)})" if names else "no arguments"
         prefix, wanted = text.string(f"{self.function}: "), text.string(expected)
-        text.cold(bad, [
-            f"llvm.call @relax_ffi_count_error({prefix}, {wanted}, {given}) "
-            ": (!llvm.ptr, !llvm.ptr, i32) -> ()",
-            self.leave or f"return {text.constant(-1, 'i32')} : i32",
-        ])  # fmt: skip
+        types = ["!llvm.ptr", "!llvm.ptr", "i32"]
+        raise_error = call_text("relax_ffi_count_error", [prefix, wanted, given], types)
+        text.cold(bad, [raise_error, self._leave_text()])
 
     def failure(self, where: str, expected: str, slot: str) -> str:
         """A block that raises the error about the value in `slot`; takes (kind, symbol, value)."""
@@ -110,16 +108,17 @@ class ArgumentReader:
         block = text.block("fail")
         prefix, wanted = text.string(where), text.string(expected)
         kind, symbol, value = (f"%{stem}{block[5:]}" for stem in ("kind", "symbol", "value"))
-        text.cold(
-            block,
-            [
-                f"llvm.call @relax_ffi_argument_error({kind}, {prefix}, {wanted}, {symbol}, {value}, "
-                f"{slot}) : (!llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, i64, !llvm.ptr) -> ()",
-                self.leave or f"return {text.constant(-1, 'i32')} : i32",
-            ],
-            f"({kind}: !llvm.ptr, {symbol}: !llvm.ptr, {value}: i64)",
+        raise_error = call_text(
+            "relax_ffi_argument_error",
+            [kind, prefix, wanted, symbol, value, slot],
+            ["!llvm.ptr"] * 4 + ["i64", "!llvm.ptr"],
         )
+        arguments = f"({kind}: !llvm.ptr, {symbol}: !llvm.ptr, {value}: i64)"
+        text.cold(block, [raise_error, self._leave_text()], arguments)
         return block
+
+    def _leave_text(self) -> str:
+        return self.leave or f"return {self.text.constant(-1, 'i32')} : i32"
 
     def otherwise(
         self, block: str, kind: str, symbol: str | None = None, value: str | None = None

@@ -14,6 +14,8 @@ from relax_mlir.mlir import ir
 __all__ = ["LOADER", "add_constant_loader"]
 
 LOADER = "__relax_load_constants"
+_GEP = ": (!llvm.ptr) -> !llvm.ptr"
+_BYTE = f"{_GEP}, i8"
 
 Layout = Sequence[tuple[Sequence[int], str, int]]
 
@@ -22,7 +24,8 @@ def add_constant_loader(state: ModuleState, blob: str, layout: Layout) -> None:
     """Add the function LOADER, which fills the table of constants from the data at symbol `blob`.
 
     Whoever links the library has it called on loading: a constructor in the IR would not do, the
-    JIT takes those out of the object.  `layout` holds shape, dtype and offset of each constant, in the table's order.
+    JIT takes those out of the object.  `layout` holds shape, dtype and offset of each constant, in
+    the table's order.
     """
     table = next(
         str(op) for op in state.module.body.operations if symbol_name_or_none(op) == CONSTANTS
@@ -85,20 +88,18 @@ def _load_one(index: int, shape: Sequence[int], dtype: str, offset: int) -> list
         ("0, {i}, 5, 5", f"%strides{i}", "!llvm.ptr"),
     ]
     lines = [
-        f"  %data{i} = llvm.getelementptr %blob[{offset}] : (!llvm.ptr) -> !llvm.ptr, i8",
+        f"  %data{i} = llvm.getelementptr %blob[{offset}] {_BYTE}",
         f"  %ndim{i} = llvm.mlir.constant({len(shape)} : i32) : i32",
         f"  %dtype{i} = llvm.mlir.constant({dtype_word(dtype)} : i32) : i32",
         f"  %sizes{i} = llvm.mlir.addressof @__relax_sizes_{i} : !llvm.ptr",
-        f"  %strides{i} = llvm.getelementptr %sizes{i}[{8 * len(shape)}] "
-        ": (!llvm.ptr) -> !llvm.ptr, i8",
-        f"  %managed{i} = llvm.getelementptr %all[0, {i}] : (!llvm.ptr) -> !llvm.ptr, {array}",
-        f"  %slot{i} = llvm.getelementptr %table[{8 * i}] : (!llvm.ptr) -> !llvm.ptr, i8",
+        f"  %strides{i} = llvm.getelementptr %sizes{i}[{8 * len(shape)}] {_BYTE}",
+        f"  %managed{i} = llvm.getelementptr %all[0, {i}] {_GEP}, {array}",
+        f"  %slot{i} = llvm.getelementptr %table[{8 * i}] {_BYTE}",
     ]
     for number, (path, value, kind) in enumerate(fields):
         at = f"%at{i}_{number}"
         lines += [
-            f"  {at} = llvm.getelementptr %all[{path.format(i=i)}] "
-            f": (!llvm.ptr) -> !llvm.ptr, {array}",
+            f"  {at} = llvm.getelementptr %all[{path.format(i=i)}] {_GEP}, {array}",
             f"  llvm.store {value}, {at} : {kind}, !llvm.ptr",
         ]
     lines.append(
@@ -116,5 +117,3 @@ def _merge(state: ModuleState, text: str) -> None:
         if name is None or name not in present:
             op.operation.detach_from_parent()
             state.module.body.append(op)
-
-

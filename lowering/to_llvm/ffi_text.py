@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from relax_mlir.lowering.to_llvm.ffi_abi import ANY, DLTENSOR, memref_descriptor
 
-__all__ = ["FunctionText", "ModuleText", "quote"]
+__all__ = ["FunctionText", "ModuleText", "call_text", "quote"]
 
 
 def quote(text: str) -> str:
@@ -22,6 +22,14 @@ def quote(text: str) -> str:
         plain.get(byte, chr(byte) if 32 <= byte < 127 else f"\\{byte:02X}")
         for byte in text.encode()
     )
+
+
+def call_text(
+    callee: str, operands: Sequence[str], types: Sequence[str], result: str = "()"
+) -> str:
+    """A call of an `llvm.func`."""
+    signature = f"({', '.join(types)}) -> {result}"
+    return f"llvm.call @{callee}({', '.join(operands)}) : {signature}"
 
 
 class ModuleText:
@@ -199,8 +207,7 @@ class FunctionText:
 
     def call(self, callee: str, operands: Sequence[str], types: Sequence[str], result: str) -> str:
         """Call an `llvm.func`; returns its result."""
-        signature = f"({', '.join(types)}) -> {result}"
-        text = f"llvm.call @{callee}({', '.join(operands)}) : {signature}"
+        text = call_text(callee, operands, types, result)
         if result == "()":
             self.line(text)
             return ""

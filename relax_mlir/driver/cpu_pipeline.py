@@ -33,7 +33,9 @@ def _exported(state: ModuleState) -> dict[str, FunctionInfo]:
     for op in state.functions():
         private = "sym_visibility" in op.attributes
         kind = next((k for k in ("tir", "relax") if f"{k}.attrs" in op.attributes), None)
-        if kind is None or (private and ir.StringAttr(op.attributes["sym_visibility"]).value == "private"):
+        if kind is None or (
+            private and ir.StringAttr(op.attributes["sym_visibility"]).value == "private"
+        ):
             continue
         name = symbol_name(op)
         found[name] = FunctionInfo(name, kind, tuple(argument_names(op, f"{kind}.name")))

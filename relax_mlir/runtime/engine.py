@@ -71,7 +71,9 @@ def _support() -> tuple[Engine, dict[str, int]]:
     pointer = ctypes.c_void_p(ctypes.addressof(table))
     packed = (ctypes.c_void_p * 1)(ctypes.addressof(pointer))
     ctypes.CFUNCTYPE(None, ctypes.c_void_p)(engine.address("relax_ffi_addresses"))(packed)
-    return engine, {name: address or 0 for name, address in zip(SUPPORT_SYMBOLS, table)}
+    return engine, {
+        name: address or 0 for name, address in zip(SUPPORT_SYMBOLS, table, strict=True)
+    }
 
 
 def _erase_declaration(module: ir.Module, name: str) -> None:
@@ -104,7 +106,10 @@ class Engine:
             libraries.append(openmp_library())
         try:
             self._engine = execution_engine()(
-                module, opt_level=opt_level, shared_libs=libraries, enable_object_dump=True,
+                module,
+                opt_level=opt_level,
+                shared_libs=libraries,
+                enable_object_dump=True,
                 enable_pic=position_independent,
             )
         except RuntimeError as error:

@@ -1,4 +1,4 @@
-"""The names that tensors had before TVM 0.22: `tvm.nd.array`, `tvm.nd.NDArray` and their devices."""
+"""The names that tensors had before TVM 0.22: `tvm.nd.array`, `tvm.nd.NDArray`, devices."""
 
 from __future__ import annotations
 

@@ -13,7 +13,15 @@ from math import prod
 import ml_dtypes
 import numpy as np
 
-__all__ = ["PLAIN", "aligned_storage", "dtype_name", "from_bytes", "numpy_dtype", "packed_bits", "to_bytes"]
+__all__ = [
+    "PLAIN",
+    "aligned_storage",
+    "dtype_name",
+    "from_bytes",
+    "numpy_dtype",
+    "packed_bits",
+    "to_bytes",
+]
 
 _ALIGNMENT = 64
 

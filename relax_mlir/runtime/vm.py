@@ -131,7 +131,12 @@ class VirtualMachine:
         return closure(*args)
 
     def save_function(
-        self, func_name: str, saved_name: str, *args: Any, include_return: bool = True, **kwargs: Any
+        self,
+        func_name: str,
+        saved_name: str,
+        *args: Any,
+        include_return: bool = True,
+        **kwargs: Any,
     ) -> None:
         """Make `vm[saved_name]()` call `func_name` with these arguments.
 
