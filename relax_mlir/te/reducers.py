@@ -91,5 +91,5 @@ def _number(value: int) -> Callable[[str], PrimExpr]:
 
 sum = comm_reducer(O.add, _number(0), "sum")
 prod = comm_reducer(O.multiply, _number(1), "prod")
-max = comm_reducer(O.max, intrinsics.min_value, "max")
-min = comm_reducer(O.min, intrinsics.max_value, "min")
+max = comm_reducer(O.max, intrinsics.lowest, "max")
+min = comm_reducer(O.min, intrinsics.highest, "min")

@@ -1,5 +1,8 @@
 """TensorIR's language: expressions, intrinsics, buffers and functions (TVM's `tvm.tir`)."""
 
+import importlib
+from typing import Any
+
 from relax_mlir.tir.buffer import Buffer, BufferRegion, decl_buffer
 from relax_mlir.tir.builder import PrimFuncBuilder
 from relax_mlir.tir.expr import (
@@ -247,3 +250,19 @@ __all__ = [
     "truncdiv",
     "truncmod",
 ]  # fmt: skip
+
+# Above the language and imported on first use: module -> the names it gives.
+_LAZY = {
+    "schedule": "BlockRV ExprRV LoopRV Schedule ScheduleError Trace",
+}
+_MODULE_OF = {name: module for module, names in _LAZY.items() for name in names.split()}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LAZY:
+        return importlib.import_module(f"{__name__}.{name}")
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+    value = getattr(importlib.import_module(f"{__name__}.{_MODULE_OF[name]}"), name)
+    globals()[name] = value
+    return value

@@ -323,10 +323,12 @@ def _constant_of(form: ir.AffineExpr) -> int | None:
     return form.value if isinstance(form, ir.AffineConstantExpr) else None
 
 
-def _dims_of(form: ir.AffineExpr, found: set[int]) -> None:
+def _dims_of(form: ir.AffineExpr, found: list[int]) -> None:
+    """The dimensions of a form in order of appearance."""
     form = form.maybe_downcast()
     if isinstance(form, ir.AffineDimExpr):
-        found.add(form.position)
+        if form.position not in found:
+            found.append(form.position)
     elif isinstance(form, ir.AffineBinaryExpr):
         _dims_of(form.lhs, found)
         _dims_of(form.rhs, found)
@@ -335,17 +337,23 @@ def _dims_of(form: ir.AffineExpr, found: set[int]) -> None:
 def _compress(
     form: ir.AffineExpr, leaves: Sequence[ir.Value]
 ) -> tuple[ir.AffineExpr, list[ir.Value]]:
-    """Drop the leaves that simplification removed from the form."""
-    found: set[int] = set()
-    _dims_of(form, found)
-    if len(found) == len(leaves):
-        return form, list(leaves)
-    used = sorted(found)
-    renamed = [
-        ir.AffineDimExpr.get(used.index(i)) if i in found else ir.AffineConstantExpr.get(0)
-        for i in range(len(leaves))
-    ]
-    return form.compose(ir.AffineMap.get(len(used), 0, renamed)), [leaves[i] for i in used]
+    """Number the dimensions as they appear and drop those that simplification removed.
+
+    Equal expressions then give equal maps: text that is printed from a map gives it back.
+    """
+    for _ in range(4):  # simplification sorts by number, so numbering may change the order again
+        found: list[int] = []
+        _dims_of(form, found)
+        if found == list(range(len(leaves))):
+            break
+        renamed = [
+            ir.AffineDimExpr.get(found.index(i)) if i in found else ir.AffineConstantExpr.get(0)
+            for i in range(len(leaves))
+        ]
+        leaves = [leaves[i] for i in found]
+        form = form.compose(ir.AffineMap.get(len(found), 0, renamed))
+        form = ir.AffineExpr.simplify_affine_expr(form, len(found), 0)
+    return form, list(leaves)
 
 
 _EMITTERS: dict[type[E.PrimExpr], Callable[[ExprEmitter, Any], ir.Value]] = {

@@ -204,6 +204,24 @@ def infinity(dtype: object) -> PrimExpr:
     return O.const(_math.inf, name)
 
 
+_HAVE_INFINITY = ("float16", "bfloat16", "float32", "float64", "float8_e5m2", "float8_e4m3")
+
+
+def lowest(dtype: object) -> PrimExpr:
+    """What a maximum starts from: minus infinity where the dtype has it.
+
+    TVM starts from the smallest finite value, which is wrong for a row of minus infinities.
+    """
+    name = canonical_dtype(dtype)
+    return FloatImm(name, -_math.inf) if name in _HAVE_INFINITY else min_value(name)
+
+
+def highest(dtype: object) -> PrimExpr:
+    """What a minimum starts from: infinity where the dtype has it."""
+    name = canonical_dtype(dtype)
+    return FloatImm(name, _math.inf) if name in _HAVE_INFINITY else max_value(name)
+
+
 # -- control ------------------------------------------------------------------------------------
 
 
