@@ -109,7 +109,8 @@ class IRModule:
             if old is None:
                 body.append(op)
             else:
-                op.move_before(old)
+                # A detached operation cannot be moved, only inserted.
+                ir.InsertionPoint(old).insert(op)
                 old.erase()
             self.state.constants.update(function.state.constants)
 

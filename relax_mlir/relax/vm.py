@@ -1,7 +1,7 @@
-"""`relax.vm`: building and running, where the first Relax had it."""
+"""Building and running Relax modules (TVM: `relax.vm`, `relax.vm_build`)."""
 
-from relax_mlir.driver import VMExecutable
-from relax_mlir.driver import relax_build as build
+from relax_mlir.driver.build_module import relax_build as build
+from relax_mlir.runtime.executable import Executable, VMExecutable
 from relax_mlir.runtime.vm import VirtualMachine
 
-__all__ = ["VMExecutable", "VirtualMachine", "build"]
+__all__ = ["Executable", "VMExecutable", "VirtualMachine", "build"]
