@@ -167,6 +167,24 @@ class Builder:
         operands = [self.index(lhs), self.index(rhs)]
         return self.op("arith.cmpi", self.i1, operands, {"predicate": attribute})
 
+    def at_least(self, value: Index, least: int) -> ir.Value | bool:
+        """Whether an index is not below a bound."""
+        if isinstance(value, int):
+            return value >= least
+        return self.compare("sge", value, least)
+
+    def all_of(self, conditions: Sequence[ir.Value | bool]) -> ir.Value | bool:
+        """The conjunction of conditions."""
+        unknown = [condition for condition in conditions if not isinstance(condition, bool)]
+        if not all(condition for condition in conditions if isinstance(condition, bool)):
+            return False
+        if not unknown:
+            return True
+        result = unknown[0]
+        for condition in unknown[1:]:
+            result = self.op("arith.andi", self.i1, [result, condition])
+        return result
+
     def select(self, condition: ir.Value, then: Index, otherwise: Index) -> ir.Value:
         operands = [condition, self.index(then), self.index(otherwise)]
         return self.op("arith.select", operands[1].type, operands)
@@ -226,6 +244,20 @@ class Builder:
         self._branch(op.regions[0], then)
         if otherwise is not None:
             self._branch(op.regions[1], otherwise)
+
+    def choose(
+        self,
+        condition: ir.Value,
+        then: Callable[[], list[ir.Value]],
+        otherwise: Callable[[], list[ir.Value]],
+        types: Sequence[ir.Type],
+    ) -> list[ir.Value]:
+        """`scf.if` that yields the values of the branch taken."""
+        op = ir.Operation.create("scf.if", results=types, operands=[condition], regions=2)
+        for region, branch in zip(op.regions, (then, otherwise), strict=True):
+            with ir.InsertionPoint(region.blocks.append()):
+                self.stmt("scf.yield", branch())
+        return list(op.results)
 
     def switch(self, value: Index, cases: dict[int, Callable[[], None]]) -> None:
         """`scf.index_switch`; does nothing for a value without a case."""

@@ -155,14 +155,14 @@ def _clone_body(
 ) -> list[ir.Value] | None:
     """Clone a body at the insertion point on `arguments` (missing ones are unused); returns what
     it yields.  `dims` says what `linalg.index` of each dimension becomes, None for no change."""
-    values = dict(zip(block.arguments, arguments, strict=False))
+    values: dict[ir.Value, ir.Value] = dict(zip(block.arguments, arguments, strict=False))
     for view in block.operations:
         op = view.operation
         if op.name == "linalg.yield":
-            return [values[o] if o in values else o for o in op.operands]
+            return [_mapped(values, operand) for operand in op.operands]
         clone = op.clone()
         for position, operand in enumerate(op.operands):
-            clone.operands[position] = values.get(operand, operand)
+            clone.operands[position] = _mapped(values, operand)
         if op.name == "linalg.index" and dims is not None:
             target = dims[ir.IntegerAttr(op.attributes["dim"]).value]
             if not isinstance(target, ir.AffineDimExpr):
@@ -171,3 +171,7 @@ def _clone_body(
             clone.attributes["dim"] = ir.IntegerAttr.get(i64, target.position)
         values.update(zip(op.results, clone.results, strict=True))
     raise AssertionError("a linalg body ends in linalg.yield")
+
+
+def _mapped(values: dict[ir.Value, ir.Value], value: ir.Value) -> ir.Value:
+    return values.get(value, value)

@@ -15,6 +15,10 @@ from relax_mlir.lowering.linalg_to_vector.contraction.row_dots import (
     emit_row_dots,
     suits_row_dots,
 )
+from relax_mlir.lowering.linalg_to_vector.contraction.row_sweep import (
+    emit_row_sweep,
+    suits_row_sweep,
+)
 from relax_mlir.lowering.linalg_to_vector.cpu_target import CPUTarget
 from relax_mlir.lowering.linalg_to_vector.loop_nest import LoopNest
 from relax_mlir.lowering.linalg_to_vector.transposing_nest import (
@@ -46,10 +50,26 @@ def find_strategy(nest: LoopNest, target: CPUTarget) -> Emission | None:
 
 
 def contraction_strategy(contraction: Contraction, target: CPUTarget) -> Emission:
-    """Row dot products where both inputs are contiguous along K, else a matrix product."""
-    emit = emit_row_dots if suits_row_dots(contraction) else emit_matrix_product
+    """Row dot products where both inputs are contiguous along K and A has few rows, sweeps of
+    whole rows of a large B, else a tiled matrix product.  Sizes known at run time choose then."""
 
     def emission(b: Builder, initial: dict[int, ir.Value]) -> None:
-        emit(b, contraction, target, initial.get(contraction.c))
+        start = initial.get(contraction.c)
+
+        def tiled() -> None:
+            emit_matrix_product(b, contraction, target, start)
+
+        def sweep_or_tiled() -> None:
+            b.when(
+                suits_row_sweep(b, contraction, target),
+                lambda: emit_row_sweep(b, contraction, target, start),
+                tiled,
+            )
+
+        b.when(
+            suits_row_dots(b, contraction),
+            lambda: emit_row_dots(b, contraction, target, start),
+            sweep_or_tiled,
+        )
 
     return emission

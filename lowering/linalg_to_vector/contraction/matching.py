@@ -12,12 +12,21 @@ their strides.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from relax_mlir.lowering.linalg_to_vector.body import combiners, is_vectorizable
-from relax_mlir.lowering.linalg_to_vector.loop_nest import ONE, ZERO, Extent, LoopNest, Stage
+from relax_mlir.lowering.linalg_to_vector.builder import Builder, Index
+from relax_mlir.lowering.linalg_to_vector.loop_nest import (
+    ONE,
+    ZERO,
+    Access,
+    Extent,
+    LoopNest,
+    Stage,
+)
 
-__all__ = ["Contraction", "match_contraction", "with_epilogue"]
+__all__ = ["Contraction", "for_each_matrix", "match_contraction", "with_epilogue"]
 
 
 @dataclass(frozen=True)
@@ -192,3 +201,23 @@ def _order(nest: LoopNest, operand: int, dims: list[int]) -> list[int] | None:
     if order is None or sorted(order) != sorted(dims):
         return None
     return list(order)
+
+
+def for_each_matrix(
+    b: Builder,
+    contraction: Contraction,
+    body: Callable[[list[Access], list[Index]], None],
+) -> None:
+    """Loops over the outer dimensions; `body(accesses, extents)` emits one matrix product."""
+    nest = contraction.nest
+    accesses = nest.emit_accesses(b, contraction.operands())
+    extents = [nest.emit_extent(b, extent) for extent in nest.extents]
+
+    def outer(dims: tuple[int, ...], at: list[Access]) -> None:
+        if not dims:
+            body(at, extents)
+            return
+        with b.loop(0, extents[dims[0]]) as position:
+            outer(dims[1:], [access.advanced(b, dims[0], position) for access in at])
+
+    outer(contraction.outer, accesses)

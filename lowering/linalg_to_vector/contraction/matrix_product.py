@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from relax_mlir.lowering.linalg_to_vector.builder import Builder, FlatView, Index
-from relax_mlir.lowering.linalg_to_vector.contraction.matching import Contraction
+from relax_mlir.lowering.linalg_to_vector.contraction.matching import Contraction, for_each_matrix
 from relax_mlir.lowering.linalg_to_vector.contraction.micro_kernel import MicroKernel, Tile
 from relax_mlir.lowering.linalg_to_vector.contraction.tile_config import TileConfig, choose_tile
 from relax_mlir.lowering.linalg_to_vector.cpu_target import CPUTarget
@@ -34,18 +34,11 @@ def emit_matrix_product(
     b: Builder, contraction: Contraction, target: CPUTarget, initial: ir.Value | None
 ) -> None:
     """Emit a contraction whose B is contiguous along the columns, or is to be packed."""
-    nest = contraction.nest
-    accesses = nest.emit_accesses(b, contraction.operands())
-    extents = [nest.emit_extent(b, extent) for extent in nest.extents]
-
-    def outer(dims: tuple[int, ...], at: list[Access]) -> None:
-        if not dims:
-            _MatrixProduct(b, contraction, at, extents, target, initial).emit()
-            return
-        with b.loop(0, extents[dims[0]]) as position:
-            outer(dims[1:], [access.advanced(b, dims[0], position) for access in at])
-
-    outer(contraction.outer, accesses)
+    for_each_matrix(
+        b,
+        contraction,
+        lambda at, extents: _MatrixProduct(b, contraction, at, extents, target, initial).emit(),
+    )
 
 
 @dataclass(frozen=True)

@@ -2,13 +2,12 @@
 
 A tile of C stays in registers while the reduction loops run: every step loads the vectors of one
 row of B, broadcasts one element of A for each row, and multiplies and adds.  A tile with few
-accumulators splits the innermost reduction loop into several chains.  The finished tile is joined
-with what C held before, goes through the epilogue and is stored.
+accumulators splits the innermost reduction loop into several chains.  The tile starts from what C
+is filled with or holds; the finished tile goes through the epilogue and is stored.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from relax_mlir.lowering.linalg_to_vector.body import (
@@ -26,7 +25,7 @@ from relax_mlir.lowering.linalg_to_vector.contraction.matching import Contractio
 from relax_mlir.lowering.linalg_to_vector.loop_nest import ZERO, Access
 from relax_mlir.mlir import ir
 
-__all__ = ["MicroKernel", "Tile"]
+__all__ = ["MicroKernel", "Region", "Tile"]
 
 # Beyond this many operations an epilogue is not copied for every vector of the tile but runs in
 # a loop over the rows just stored, which are still in the first-level cache.
@@ -35,20 +34,25 @@ _CHAINS = 8
 
 
 @dataclass(frozen=True)
-class Tile:
-    """Where a tile lies.
-
-    row, column: position in C; rows, vectors: its size; active: columns that exist, if fewer
-    than the vectors hold.  b_view, b_base, b_k_strides: B at this tile's first column, and the
-    step along each reduction dimension.  k_start, k_extents: range of the reduction.
-    first, last: whether this is the first and last block of the reduction.
-    """
+class Region:
+    """A part of C: position, size, and the columns that exist if the vectors hold more."""
 
     row: Index
     column: Index
     rows: int
     vectors: int
     active: Index | None
+
+
+@dataclass(frozen=True)
+class Tile(Region):
+    """A region of C and what is summed into it.
+
+    b_view, b_base, b_k_strides: B at this tile's first column, and the step along each reduction
+    dimension.  k_start, k_extents: range of the reduction.  first, last: whether this is the first
+    and last block of the reduction.
+    """
+
     b_view: FlatView
     b_base: Index
     b_k_strides: tuple[Index, ...]
@@ -105,8 +109,9 @@ class MicroKernel:
         if isinstance(extent, int):
             chains = min(chains, max(1, extent))
         neutral = self._combiner.neutral(self._accumulator)
-        start = self.b.broadcast(self.b.scalar(neutral, self._accumulator), self.lanes)
+        empty = self.b.broadcast(self.b.scalar(neutral, self._accumulator), self.lanes)
         masks = self._masks(tile)
+        start = self._start_values(tile, empty, masks)
         a = self.accesses[self.contraction.a]
         k_dims = self.contraction.k
         row_stride = a.strides[self.contraction.row] if self.contraction.row is not None else 0
@@ -116,11 +121,43 @@ class MicroKernel:
         rows = [
             self.b.add(a_start, self.b.mul(row, row_stride)) for row in range(tile.rows)
         ]
-        sets = self._k_loops(tile, rows, masks, 0, 0, tile.b_base, [start] * (count * chains))
+        start += [empty] * (count * (chains - 1))
+        sets = self._k_loops(tile, rows, masks, 0, 0, tile.b_base, start)
         for chain in range(1, chains):
             part = sets[chain * count : (chain + 1) * count]
             sets[:count] = [self._combine(x, y) for x, y in zip(sets[:count], part, strict=True)]
         return sets[:count]
+
+    def _start_values(
+        self, tile: Tile, empty: ir.Value, masks: list[ir.Value | None]
+    ) -> list[ir.Value]:
+        """What a tile starts from: the initial value in the first block of the reduction, what C
+        holds in the others (in all of them without an initial value)."""
+        count = tile.rows * tile.vectors
+
+        def stored() -> list[ir.Value]:
+            c = self.accesses[self.contraction.c]
+            assert c.view is not None
+            view = c.view
+            return [
+                self._promote(
+                    self.b.load(
+                        view, self._offset(self.contraction.c, tile, row, v), self.lanes, masks[v]
+                    )
+                )
+                for row in range(tile.rows)
+                for v in range(tile.vectors)
+            ]
+
+        if self.initial is None or tile.first is False:
+            return stored()
+        initial = empty
+        if not self._is_neutral(self.initial):
+            initial = self.b.broadcast(self._promote(self.initial), self.lanes)
+        if tile.first is True:
+            return [initial] * count
+        types = [empty.type] * count
+        return self.b.choose(tile.first, lambda: [initial] * count, stored, types)
 
     def _k_loops(
         self,
@@ -188,10 +225,10 @@ class MicroKernel:
                 scalar = b.broadcast(scalar, lanes)
             for v in range(tile.vectors):
                 accumulator = values[row * tile.vectors + v]
-                results.append(self._multiply(scalar, columns[v], accumulator))
+                results.append(self.multiply(scalar, columns[v], accumulator))
         return results
 
-    def _multiply(self, a: ir.Value, column: ir.Value, accumulator: ir.Value) -> ir.Value:
+    def multiply(self, a: ir.Value, column: ir.Value, accumulator: ir.Value) -> ir.Value:
         if self._multiply_add:
             return self.b.fma(a, column, accumulator)
         con = self.contraction
@@ -211,7 +248,7 @@ class MicroKernel:
     def _combine(self, lhs: ir.Value, rhs: ir.Value) -> ir.Value:
         return self.b.op(self._combiner.op, lhs.type, [lhs, rhs])
 
-    def _masks(self, tile: Tile) -> list[ir.Value | None]:
+    def _masks(self, tile: Region) -> list[ir.Value | None]:
         if tile.active is None:
             return [None] * tile.vectors
         masks: list[ir.Value | None] = []
@@ -224,66 +261,44 @@ class MicroKernel:
     # The finished tile
 
     def _finish(self, tile: Tile, values: list[ir.Value]) -> None:
-        def write(first: bool, last: bool) -> Callable[[], None]:
-            return lambda: self._write(tile, values, first, last)
-
-        b = self.b
         if self.contraction.epilogue is None:
-            b.when(tile.first, write(True, True), write(False, True))
-            return
-        b.when(
-            tile.first,
-            lambda: b.when(tile.last, write(True, True), write(True, False)),
-            lambda: b.when(tile.last, write(False, True), write(False, False)),
-        )
+            self._write(tile, values, False)
+        else:
+            self.b.when(
+                tile.last,
+                lambda: self._write(tile, values, True),
+                lambda: self._write(tile, values, False),
+            )
 
-    def _write(self, tile: Tile, values: list[ir.Value], first: bool, last: bool) -> None:
+    def _write(self, tile: Tile, values: list[ir.Value], last: bool) -> None:
         con = self.contraction
         masks = self._masks(tile)
-        joined: list[ir.Value] = []
-        for row in range(tile.rows):
-            for v in range(tile.vectors):
-                value = values[row * tile.vectors + v]
-                joined.append(self._join(tile, value, row, v, masks[v], first))
         epilogue = con.epilogue if last else None
         if epilogue is not None and body_cost(epilogue.block) <= _INLINE_EPILOGUE:
             for row in range(tile.rows):
                 for v in range(tile.vectors):
-                    value = joined[row * tile.vectors + v]
+                    value = values[row * tile.vectors + v]
                     self._emit_epilogue(tile, value, row, v, masks[v])
             return
         c = self.accesses[con.c]
         assert c.view is not None
         for row in range(tile.rows):
             for v in range(tile.vectors):
-                value = self._narrow(joined[row * tile.vectors + v])
+                value = self._narrow(values[row * tile.vectors + v])
                 self.b.store(value, c.view, self._offset(con.c, tile, row, v), masks[v])
         if epilogue is not None:
-            with self.b.loop(0, tile.rows) as row:
-                for v in range(tile.vectors):
-                    stored = self._offset(con.c, tile, row, v)
-                    value = self.b.load(c.view, stored, self.lanes, masks[v])
-                    self._emit_epilogue(tile, value, row, v, masks[v])
+            self.emit_stored_epilogue(tile)
 
-    def _join(
-        self,
-        tile: Tile,
-        value: ir.Value,
-        row: int,
-        v: int,
-        mask: ir.Value | None,
-        first: bool,
-    ) -> ir.Value:
-        """The tile's value joined with what C held before this block."""
-        b = self.b
-        if first and self.initial is not None:
-            if self._is_neutral(self.initial):
-                return value
-            return self._combine(b.broadcast(self._promote(self.initial), self.lanes), value)
+    def emit_stored_epilogue(self, region: Region) -> None:
+        """Apply the epilogue to a finished region that lies in C."""
         c = self.accesses[self.contraction.c]
         assert c.view is not None
-        before = b.load(c.view, self._offset(self.contraction.c, tile, row, v), self.lanes, mask)
-        return self._combine(self._promote(before), value)
+        masks = self._masks(region)
+        with self.b.loop(0, region.rows) as row:
+            for v in range(region.vectors):
+                stored = self._offset(self.contraction.c, region, row, v)
+                value = self.b.load(c.view, stored, self.lanes, masks[v])
+                self._emit_epilogue(region, value, row, v, masks[v])
 
     def _is_neutral(self, value: ir.Value) -> bool:
         owner = defining_op(value)
@@ -295,7 +310,7 @@ class MicroKernel:
         element = self.contraction.nest.operands[self.contraction.c].element_type
         return narrowed(self.b, value, element, self.lanes)
 
-    def _offset(self, operand: int, tile: Tile, row: Index, v: int) -> Index:
+    def _offset(self, operand: int, tile: Region, row: Index, v: int) -> Index:
         """Offset of a vector of the tile in an operand of C's shape, or of part of it."""
         b, con = self.b, self.contraction
         access = self.accesses[operand]
@@ -306,14 +321,13 @@ class MicroKernel:
         return b.add(offset, b.mul(column, access.strides[con.column]))
 
     def _emit_epilogue(
-        self, tile: Tile, value: ir.Value, row: Index, v: int, mask: ir.Value | None
+        self, tile: Region, value: ir.Value, row: Index, v: int, mask: ir.Value | None
     ) -> None:
         con, b = self.contraction, self.b
         epilogue = con.epilogue
         assert epilogue is not None
         arguments: list[ir.Value] = []
-        if isinstance(row, int):
-            value = self._narrow(value)
+        value = self._narrow(value)
         for argument, operand in zip(
             epilogue.block.arguments, epilogue.arguments, strict=True
         ):

@@ -20,7 +20,7 @@ from relax_mlir.lowering.linalg_to_vector.body import (
     widest_bits,
 )
 from relax_mlir.lowering.linalg_to_vector.builder import Builder, Index, next_power_of_two
-from relax_mlir.lowering.linalg_to_vector.contraction.matching import Contraction
+from relax_mlir.lowering.linalg_to_vector.contraction.matching import Contraction, for_each_matrix
 from relax_mlir.lowering.linalg_to_vector.cpu_target import CPUTarget
 from relax_mlir.lowering.linalg_to_vector.loop_nest import ONE, Access
 from relax_mlir.mlir import ir
@@ -29,38 +29,35 @@ __all__ = ["emit_row_dots", "suits_row_dots"]
 
 # More rows of A than this are worth packing B for.
 _MAX_ROWS = 7
+# Rows whose number is only known at run time go one by one, so that B is read for each.
+_MAX_DYNAMIC_ROWS = 3
 # Rows of B and of A at once.
 _B_ROWS = 4
 _A_ROWS = 2
 
 
-def suits_row_dots(contraction: Contraction) -> bool:
-    """Whether both inputs are contiguous along the innermost K and A has few rows."""
+def suits_row_dots(b: Builder, contraction: Contraction) -> ir.Value | bool:
+    """Whether both inputs are contiguous along K and A has few rows; a value at run time where the
+    number of rows is not known."""
     con = contraction
-    rows = con.extent(con.row).static
-    inner = con.k[-1]
-    contiguous = all(con.nest.stride(operand, inner) == ONE for operand in (con.a, con.b))
-    few = rows is not None and rows <= _MAX_ROWS
-    return contiguous and few and len(con.k) == 1 and con.nest.stride(con.b, con.column) != ONE
+    contiguous = all(con.nest.stride(operand, con.k[-1]) == ONE for operand in (con.a, con.b))
+    if not contiguous or len(con.k) > 1 or con.nest.stride(con.b, con.column) == ONE:
+        return False
+    rows = con.extent(con.row)
+    if rows.static is not None:
+        return rows.static <= _MAX_ROWS
+    return b.compare("sle", con.nest.emit_extent(b, rows), _MAX_DYNAMIC_ROWS)
 
 
 def emit_row_dots(
     b: Builder, contraction: Contraction, target: CPUTarget, initial: ir.Value | None
 ) -> None:
-    """Emit a contraction for which `suits_row_dots` holds."""
-    nest = contraction.nest
-    accesses = nest.emit_accesses(b, contraction.operands())
-    extents = [nest.emit_extent(b, extent) for extent in nest.extents]
-    emitter = _RowDots(b, contraction, extents, target, initial)
-
-    def outer(dims: tuple[int, ...], at: list[Access]) -> None:
-        if not dims:
-            emitter.emit(at)
-            return
-        with b.loop(0, extents[dims[0]]) as position:
-            outer(dims[1:], [access.advanced(b, dims[0], position) for access in at])
-
-    outer(contraction.outer, accesses)
+    """Emit a contraction where `suits_row_dots` holds."""
+    for_each_matrix(
+        b,
+        contraction,
+        lambda at, extents: _RowDots(b, contraction, extents, target, initial).emit(at),
+    )
 
 
 class _RowDots:
@@ -91,7 +88,12 @@ class _RowDots:
         self.element = wide_type(element) if self.wide else element
 
     def emit(self, accesses: list[Access]) -> None:
-        assert isinstance(self.rows, int)
+        if not isinstance(self.rows, int):
+            with self.b.loop(0, self.rows) as row:
+                self._emit_columns(
+                    lambda column, height: self._emit_group(accesses, row, 1, column, height)
+                )
+            return
         for row in range(0, self.rows, _A_ROWS):
             count = min(_A_ROWS, self.rows - row)
             self._emit_columns(
@@ -115,14 +117,14 @@ class _RowDots:
             group(column, 1)
 
     def _emit_group(
-        self, accesses: list[Access], row: int, rows: int, column: Index, columns: int
+        self, accesses: list[Access], row: Index, rows: int, column: Index, columns: int
     ) -> None:
         """The dot products of `rows` rows of A with `columns` rows of B."""
         b, con, lanes = self.b, self.contraction, self.lanes
         a, weight = accesses[con.a], accesses[con.b]
         row_stride = 0 if con.row is None else a.strides[con.row]
         n_stride = weight.strides[con.column]
-        a_rows = [b.add(a.base, b.mul(row + r, row_stride)) for r in range(rows)]
+        a_rows = [b.add(a.base, b.mul(b.add(row, r), row_stride)) for r in range(rows)]
         first = b.add(weight.base, b.mul(column, n_stride))
         b_rows = [b.add(first, b.mul(c, n_stride)) for c in range(columns)]
         count = rows * columns
@@ -164,7 +166,7 @@ class _RowDots:
         values = b.carried_loop(whole_end, self.k, lanes, values, masked)
         for r in range(rows):
             for c in range(columns):
-                self._finish(accesses, row + r, b.add(column, c), values[r * columns + c])
+                self._finish(accesses, b.add(row, r), b.add(column, c), values[r * columns + c])
 
     def _body(self, a: ir.Value, weight: ir.Value, accumulator: ir.Value) -> ir.Value:
         con = self.contraction
@@ -182,7 +184,7 @@ class _RowDots:
         return self.b.op(self.combiner.op, lhs.type, [lhs, rhs])
 
     def _finish(
-        self, accesses: list[Access], row: int, column: Index, value: ir.Value
+        self, accesses: list[Access], row: Index, column: Index, value: ir.Value
     ) -> None:
         """Sum up the lanes, join with C, and store, through the epilogue if there is one."""
         b, con = self.b, self.contraction

@@ -1,0 +1,166 @@
+"""Few rows times a large matrix whose rows are contiguous.
+
+Each element of B is used only once for each row of A, so the time is that of reading B.  Whole rows
+of B are swept in the order they lie in memory, a few at once, while the results stay in the
+first-level cache, in C itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from relax_mlir.lowering.linalg_to_vector.builder import Builder, Index
+from relax_mlir.lowering.linalg_to_vector.contraction.matching import (
+    Contraction,
+    for_each_matrix,
+)
+from relax_mlir.lowering.linalg_to_vector.contraction.micro_kernel import MicroKernel, Region
+from relax_mlir.lowering.linalg_to_vector.cpu_target import CPUTarget
+from relax_mlir.lowering.linalg_to_vector.loop_nest import ONE, Access
+from relax_mlir.mlir import ir
+
+__all__ = ["emit_row_sweep", "suits_row_sweep"]
+
+# Rows of B swept at once, by the number of rows of A (those of A stay in registers).
+_B_ROWS = {1: 8, 2: 8, 3: 4, 4: 4}
+# Columns of C at once, for all rows of A together.
+_COLUMNS = 4096
+_MIN_COLUMNS = 64
+
+
+def suits_row_sweep(
+    b: Builder, contraction: Contraction, target: CPUTarget
+) -> ir.Value | bool:
+    """Whether A has few rows (one, if that is only known at run time) and B is larger than the
+    second-level cache."""
+    con = contraction
+    nest = con.nest
+    element = nest.operands[con.c].element_type
+    fits = len(con.k) == 1 and nest.stride(con.b, con.column) == ONE and element.width >= 32
+    rows, columns = con.extent(con.row), con.extent(con.column)
+    k = con.extent(con.k[0])
+    if not fits or (rows.static is not None and rows.static not in _B_ROWS):
+        return False
+    few = True if rows.static else b.compare("eq", nest.emit_extent(b, rows), 1)
+    limit = target.l2_bytes // (nest.operands[con.b].element_type.width // 8)
+    conditions: list[ir.Value | bool] = [few]
+    for extent, least in (
+        (columns * k, limit + 1),
+        (columns, _MIN_COLUMNS),
+        (k, _B_ROWS[rows.static or 1]),
+    ):
+        conditions.append(b.at_least(nest.emit_extent(b, extent), least))
+    return b.all_of(conditions)
+
+
+def emit_row_sweep(
+    b: Builder, contraction: Contraction, target: CPUTarget, initial: ir.Value | None
+) -> None:
+    """Emit a contraction where `suits_row_sweep` holds."""
+    bits = max(32, *(a.type.width for a in contraction.nest.body.block.arguments))
+    lanes = target.lanes(bits)
+    for_each_matrix(
+        b,
+        contraction,
+        lambda at, extents: _RowSweep(b, contraction, at, extents, lanes, initial).emit(),
+    )
+
+
+class _RowSweep:
+    def __init__(
+        self,
+        b: Builder,
+        contraction: Contraction,
+        accesses: list[Access],
+        extents: list[Index],
+        lanes: int,
+        initial: ir.Value | None,
+    ):
+        self.b = b
+        self.contraction = contraction
+        self.accesses = accesses
+        self.lanes = lanes
+        self.initial = initial
+        # Rows known only at run time: there is one, or this does not run.
+        self.rows = contraction.extent(contraction.row).static or 1
+        self.columns, self.k = extents[contraction.column], extents[contraction.k[0]]
+        self.kernel = MicroKernel(b, contraction, accesses, lanes, initial)
+
+    def emit(self) -> None:
+        b, block = self.b, _COLUMNS // self.rows
+        if not isinstance(self.columns, int):
+            with b.loop(0, self.columns, block) as column:
+                self._emit_block(column, b.minimum(b.sub(self.columns, column), block))
+            return
+        whole = self.columns // block * block
+        if whole:
+            with b.loop(0, whole, block) as column:
+                self._emit_block(column, block)
+        if whole < self.columns:
+            self._emit_block(whole, self.columns - whole)
+
+    def _emit_block(self, column: Index, columns: Index) -> None:
+        b, height = self.b, _B_ROWS[self.rows]
+        whole = b.round_down(self.k, height)
+        self._sweep(column, columns, 0, height, True)
+        with b.loop(height, whole, height) as k:
+            self._sweep(column, columns, k, height, False)
+        with b.loop(whole, self.k) as k:
+            self._sweep(column, columns, k, 1, False)
+        if self.contraction.epilogue is not None:
+            self._over_columns(
+                column,
+                columns,
+                lambda at, active: self.kernel.emit_stored_epilogue(
+                    Region(0, at, self.rows, 1, active)
+                ),
+            )
+
+    def _over_columns(
+        self, column: Index, columns: Index, body: Callable[[Index, Index | None], None]
+    ) -> None:
+        """`body(position, active)` for every vector of columns; active is None for whole ones."""
+        b, lanes = self.b, self.lanes
+        whole = b.round_down(columns, lanes)
+        with b.loop(0, whole, lanes) as offset:
+            body(b.add(column, offset), None)
+        rest = b.sub(columns, whole)
+        b.when(b.at_least(rest, 1), lambda: body(b.add(column, whole), rest))
+
+    def _sweep(self, column: Index, columns: Index, k: Index, height: int, first: bool) -> None:
+        """Add `height` rows of B, from row k on, to a block of C."""
+        b, con, lanes = self.b, self.contraction, self.lanes
+        a, weight, c = (self.accesses[i] for i in (con.a, con.b, con.c))
+        assert a.view is not None and weight.view is not None and c.view is not None
+        a_view, b_view, c_view = a.view, weight.view, c.view
+        k_dim = con.k[0]
+        row_strides = [0 if con.row is None else access.strides[con.row] for access in (a, c)]
+        positions = [b.add(k, i) for i in range(height)]
+        factors = [
+            [
+                b.broadcast(b.load(a_view, self._a_offset(a, row, row_strides[0], p), 1), lanes)
+                for p in positions
+            ]
+            for row in range(self.rows)
+        ]
+        starts = [b.add(weight.base, b.mul(p, weight.strides[k_dim])) for p in positions]
+
+        def vector(at: Index, active: Index | None) -> None:
+            mask = None if active is None else b.mask(lanes, active)
+            lines = [b.load(b_view, b.add(start, at), lanes, mask) for start in starts]
+            for row in range(self.rows):
+                offset = b.add(b.add(c.base, b.mul(row, row_strides[1])), at)
+                if first and self.initial is not None:
+                    value = b.broadcast(self.initial, lanes)
+                else:
+                    value = b.load(c_view, offset, lanes, mask)
+                for factor, line in zip(factors[row], lines, strict=True):
+                    value = self.kernel.multiply(factor, line, value)
+                b.store(value, c_view, offset, mask)
+
+        self._over_columns(column, columns, vector)
+
+    def _a_offset(self, a: Access, row: int, row_stride: Index, k: Index) -> Index:
+        b = self.b
+        along_k = b.mul(k, a.strides[self.contraction.k[0]])
+        return b.add(b.add(a.base, b.mul(row, row_stride)), along_k)
