@@ -196,4 +196,6 @@ def _slice_range(buffer: Buffer, axis: int, entry: Any) -> Range:
     size = buffer.shape[axis]
     begin = _zero(size) if entry.start is None else as_expr(entry.start)
     end = size if entry.stop is None else as_expr(entry.stop)
+    if isinstance(end, Add) and structural_key(end.a) == structural_key(begin):
+        return Range.from_min_extent(begin, end.b)
     return Range(begin, end)

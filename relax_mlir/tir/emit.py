@@ -156,9 +156,10 @@ class ExprEmitter:
         if not _is_integer(expr.dtype):
             message = f"an index must be an integer, given {expr} of {expr.dtype}"
             raise Error(message, span=expr.span)
-        if isinstance(expr, E.Select):
-            sides = self.index(expr.true_value), self.index(expr.false_value)
-            return arith.select(self.value(expr.condition), *sides)
+        choice = _index_choice(expr)
+        if choice is not None:
+            condition, *sides = choice
+            return arith.select(self.value(condition), *(self.index(s) for s in sides))
         if isinstance(expr, (E.Mul, E.FloorDiv, E.FloorMod, E.Min, E.Max)):
             a, b = self.index(expr.a), self.index(expr.b)
             if isinstance(expr, E.FloorMod) and self._never_negative(expr):
@@ -298,6 +299,16 @@ def bind_name(value: ir.Value, name: str) -> None:
     owner = value.owner
     if isinstance(owner, (ir.Operation, ir.OpView)):
         owner.location = name_location(name, owner.location)
+
+
+def _index_choice(expr: E.PrimExpr) -> list[E.PrimExpr] | None:
+    """Condition and values of a choice that may evaluate both sides: no load can go astray."""
+    if isinstance(expr, E.Select):
+        return [expr.condition, expr.true_value, expr.false_value]
+    if not isinstance(expr, E.Call) or expr.op != "if_then_else":
+        return None
+    loads = any(isinstance(n, E.BufferLoad) for side in expr.args[1:] for n in E.post_order(side))
+    return None if loads else list(expr.args)
 
 
 def _is_integer(dtype: str) -> bool:

@@ -81,7 +81,9 @@ class AccessCollector:
         target[buffer] = relaxed if old is None else list(map(_hull, old, relaxed))
 
     def _relax(self, interval: Interval, size: E.PrimExpr) -> Interval:
-        low, high = (bounds(side, self.domains) for side in interval)
+        low, high = (
+            bounds(side, self.domains) if _is_plain(side) else None for side in interval
+        )
         if low is None or high is None:
             return O.const(0, size.dtype), simplify(O.subtract(size, O.const(1, size.dtype)))
         return low[0], high[1]
@@ -151,6 +153,11 @@ def bounds(expr: E.PrimExpr, domains: Mapping[E.Var, Interval]) -> Interval | No
         first, last = (polynomial(end).times(scale) for end in (ends if k > 0 else ends[::-1]))
         low, high = low.plus(first), high.plus(last)
     return low.to_expr(), high.to_expr()
+
+
+def _is_plain(index: E.PrimExpr) -> bool:
+    """Whether an index is arithmetic only; what is chosen by a condition may be anywhere."""
+    return not any(isinstance(node, (E.Call, E.Select)) for node in E.post_order(index))
 
 
 def _mentions(expr: E.PrimExpr, domains: Mapping[E.Var, Interval]) -> bool:

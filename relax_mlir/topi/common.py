@@ -24,7 +24,7 @@ def named(
 ) -> Tensor:
     """A compute whose axes are called ax0, ax1, ..., as in TVM's C++ operators."""
     names = [f"ax{i}" for i in range(len(shape))]
-    return compute(shape, body, name, tag, attrs, varargs_names=names)
+    return compute(shape, lambda *i: body(*i), name, tag, attrs, varargs_names=names)
 
 
 def elementwise(x: Tensor, body: Callable[[PrimExpr], Any], name: str = "compute") -> Tensor:
