@@ -71,7 +71,7 @@ class HostContext:
 
 
 class HostFunction:
-    """Writes one function; `write()` does it all."""
+    """Writes one function: its parameters (`parameters.py`) and then `write_body()`."""
 
     def __init__(self, context: HostContext, op: ir.Operation) -> None:
         self.context = context
@@ -91,10 +91,8 @@ class HostFunction:
         self._tokens: list[str] = []
 
     # -- the whole function -------------------------------------------------------------------
-    def write(self) -> None:
-        from relax_mlir.lowering.relax_to_host.parameters import read_parameters
-
-        read_parameters(self)
+    def write_body(self) -> None:
+        """Write everything behind the parameters, which are in `env` by now."""
         self._allocate_workspace()
         self.write_block(self.op.regions[0].blocks[0].operations)
         self._write_exit()

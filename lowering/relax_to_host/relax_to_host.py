@@ -19,6 +19,7 @@ from relax_mlir.lowering.relax_to_host.host_function import (
     HostContext,
     HostFunction,
 )
+from relax_mlir.lowering.relax_to_host.parameters import read_parameters
 from relax_mlir.lowering.to_llvm.ffi_abi import ANY
 from relax_mlir.lowering.to_llvm.ffi_signature import symbol_name
 from relax_mlir.lowering.to_llvm.ffi_text import FunctionText, ModuleText
@@ -52,7 +53,9 @@ class RelaxToHost(Pass):
         context = HostContext(ModuleText(), kernel_symbols(state), functions, state.constants)
         context.text.declare(CONSTANTS, "")
         for op in functions.values():
-            HostFunction(context, op).write()
+            host = HostFunction(context, op)
+            read_parameters(host)
+            host.write_body()
         _write_constant_table(context)
         for op in functions.values():
             op.erase()

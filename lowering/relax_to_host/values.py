@@ -75,8 +75,14 @@ class TupleValue:
 
 
 Value: TypeAlias = (
-    "TensorValue | ObjectValue | ShapeValue | PrimValue | StringValue | DataTypeValue | NoneValue"
-    " | TupleValue"
+    TensorValue
+    | ObjectValue
+    | ShapeValue
+    | PrimValue
+    | StringValue
+    | DataTypeValue
+    | NoneValue
+    | TupleValue
 )
 
 

@@ -12,7 +12,6 @@ import re
 __all__ = [
     "ANY",
     "DLTENSOR",
-    "INT64_KINDS",
     "KIND",
     "MANAGED",
     "OBJECT_HEADER",
@@ -47,7 +46,6 @@ KIND = {
     "tensor": 70,
     "array": 71,
 }
-INT64_KINDS = (KIND["int"], KIND["bool"])
 
 _FLOAT_CODES = {
     "float": 2,

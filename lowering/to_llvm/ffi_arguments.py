@@ -17,7 +17,6 @@ from relax_mlir.dialects import dims
 from relax_mlir.errors import CompileError
 from relax_mlir.lowering.to_llvm.ffi_abi import (
     ANY,
-    INT64_KINDS,
     KIND,
     OBJECT_HEADER,
     dtype_word,
@@ -242,8 +241,8 @@ class ArgumentReader:
         block = self.failure(where, str(spec), slot)
         kind = text.load(slot, "i32")
         payload = text.field(slot, ANY, 0, 2)
-        is_int = [text.equals(kind, code, "i32") for code in INT64_KINDS]
-        integral = text.binary("ori", *is_int, "i1")
+        is_int, is_bool = (text.equals(kind, KIND[name], "i32") for name in ("int", "bool"))
+        integral = text.binary("ori", is_int, is_bool, "i1")
         if not spec.dtype.startswith(("float", "bfloat")):
             text.require(integral, self.otherwise(block, "TypeError"))
             value = text.load(payload, "i64")

@@ -10,7 +10,7 @@ from relax_mlir.lowering.to_llvm.ffi_text import FunctionText
 
 __all__ = ["DimensionValues"]
 
-_OPERATIONS = {
+_OPERATIONS: dict[type[ast.operator], str] = {
     ast.Add: "addi",
     ast.Sub: "subi",
     ast.Mult: "muli",

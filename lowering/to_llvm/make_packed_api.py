@@ -119,7 +119,7 @@ def _as_index(text: FunctionText, value: str, kind: ir.Type) -> str:
     return value
 
 
-def kernel_argument(text: FunctionText, value: TensorValue, kind: ir.MemRefType) -> str:
+def kernel_argument(text: FunctionText, value: TensorValue, kind: ir.Type) -> str:
     """The memref of type `kind` that a kernel takes for a tensor."""
     strides = value.strides or compact_strides(text, value.sizes)
     return text.memref(value.data, value.sizes, strides, str(kind))

@@ -22,7 +22,7 @@ __all__ = ["OperatorModule", "build", "compile", "relax_build"]
 # does, since nothing else is different for the user.
 _RELAX_PIPELINES = {"default": "relax-zero", "zero": "relax-zero", "default_build": "relax-zero"}
 # Lowering TensorIR is the driver's own work: TVM's names of its pipelines add nothing.
-_TIR_PIPELINES = dict.fromkeys(("default", "tirx", "s_tir", "trn", "adreno"), "")
+_TIR_PIPELINES: dict[str, str] = dict.fromkeys(("default", "tirx", "s_tir", "trn", "adreno"), "")
 
 
 class OperatorModule(Executable):

@@ -8,29 +8,28 @@ from __future__ import annotations
 
 import ctypes.util
 import os
+from collections.abc import Callable
 from functools import cache
+from typing import Any
 
 from relax_mlir.runtime.ffi import tvm_ffi
 
 __all__ = [
     "DLDeviceType",
     "Device",
-    "require_cpu",
+    "cpu",
+    "cuda",
     "device",
-    *(
-        _KINDS := (
-            "cpu",
-            "cuda",
-            "rocm",
-            "opencl",
-            "metal",
-            "vpi",
-            "vulkan",
-            "ext_dev",
-            "hexagon",
-            "webgpu",
-        )
-    ),
+    "ext_dev",
+    "gpu",
+    "hexagon",
+    "metal",
+    "opencl",
+    "require_cpu",
+    "rocm",
+    "vpi",
+    "vulkan",
+    "webgpu",
 ]
 
 DLDeviceType = tvm_ffi.DLDeviceType
@@ -107,7 +106,7 @@ def device(device_type: str | int | DLDeviceType, index: int | None = None) -> D
     return Device(kind, index)
 
 
-def require_cpu(dev: object, what: str) -> None:
+def require_cpu(dev: Any, what: str) -> None:
     """Refuse a device that this build cannot use; `what` names the operation in the message."""
     if dev is None:
         return
@@ -119,7 +118,7 @@ def require_cpu(dev: object, what: str) -> None:
     raise RuntimeError(f"{what}: device {dev} cannot be used ({reason}); use relax_mlir.cpu()")
 
 
-def _maker(kind: str):
+def _maker(kind: str) -> Callable[..., Device]:
     def make(dev_id: int = 0) -> Device:
         return Device(kind, dev_id)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from relax_mlir.errors import Error
 from relax_mlir.runtime.benchmark import BenchmarkResult, time_function
@@ -14,12 +14,6 @@ from relax_mlir.runtime.ffi import tvm_ffi
 from relax_mlir.runtime.registry import get_global_func
 
 __all__ = ["Module", "load_module", "system_lib"]
-
-
-class _FunctionSource(Protocol):
-    def function(self, name: str) -> Any: ...
-
-    def entry_name(self) -> str: ...
 
 
 class _Library:

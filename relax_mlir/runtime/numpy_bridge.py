@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
+from typing import Any
 
 import ml_dtypes
 import numpy as np
@@ -53,7 +54,7 @@ def numpy_dtype(name: str) -> np.dtype:
     raise TypeError(f"dtype {name!r} has no numpy form")
 
 
-def dtype_name(dtype: object) -> str:
+def dtype_name(dtype: Any) -> str:
     """TVM's name of a numpy (or ml_dtypes) dtype, or of a name.
 
     Raises TypeError for element types that tensors cannot hold (objects, strings, complex).

@@ -116,13 +116,11 @@ def _raw_bytes(source: Tensor) -> np.ndarray:
 def _strided_view(source: Tensor) -> np.ndarray:
     """A numpy view of a tensor whose memory is not compact; valid while `source` lives."""
     dtype = bridge.numpy_dtype(str(source.dtype))
-    last = sum(
-        (size - 1) * stride for size, stride in zip(source.shape, source.strides, strict=True)
-    )
-    flat = (ctypes.c_uint8 * ((last + 1) * dtype.itemsize)).from_address(source.data_ptr())
-    return np.ndarray(
-        source.shape, dtype, flat, strides=[stride * dtype.itemsize for stride in source.strides]
-    )
+    pairs = zip(source.shape, source.strides, strict=True)
+    last = sum((size - 1) * stride for size, stride in pairs)
+    memory = (ctypes.c_uint8 * ((last + 1) * dtype.itemsize)).from_address(source.data_ptr())
+    strides = [stride * dtype.itemsize for stride in source.strides]
+    return np.ndarray(source.shape, dtype, memoryview(memory), strides=strides)
 
 
 def _as_numpy(source: Any, dtype: str) -> np.ndarray:
