@@ -1,0 +1,72 @@
+"""Replace operators by calls of TensorIR functions (TVM's LegalizeOps).
+
+Every operator with a row becomes `relax.call_tir` of a private function made from the row's tensor
+expressions.  Functions that do the same share one; names count up in order of appearance (`add`,
+`add1` ...).  Operators without a row, or of operands whose shapes are not known, stay.
+"""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from relax_mlir.dialects.relax.spec import spec_of
+from relax_mlir.lowering.passes import ModuleState, Pass, register_pass
+from relax_mlir.lowering.relax_to_tir.operands import NotLegalizable, make_call
+from relax_mlir.lowering.relax_to_tir.prim_funcs import PrimFuncs
+from relax_mlir.lowering.relax_to_tir.rows import ROWS, Row
+from relax_mlir.mlir import ir
+
+FAMILIES = (
+    "unary binary statistical search linear_algebra datatype manipulate index create nn"
+).split()
+
+
+@cache
+def rows() -> dict[str, Row]:
+    """All rows; the files of the families add theirs when they are imported."""
+    for family in FAMILIES:
+        importlib.import_module(f"relax_mlir.lowering.relax_to_tir.{family}")
+    return ROWS
+
+
+@register_pass("relax-legalize-ops")
+@dataclass(frozen=True)
+class LegalizeOps(Pass):
+    """Replace operators by calls of TensorIR functions made from the table of rows."""
+
+    skip_ops: tuple[str, ...] = ()
+    """Operators to leave, by TVM's name with or without `relax.`."""
+
+    def run(self, state: ModuleState) -> None:
+        made = PrimFuncs(state)
+        skipped = {name.removeprefix("relax.") for name in self.skip_ops}
+        for function in state.functions():
+            if "relax.attrs" in function.attributes:
+                for region in function.regions:
+                    _legalize_region(region, state, made, skipped)
+
+
+def _legalize_region(
+    region: ir.Region, state: ModuleState, made: PrimFuncs, skip: set[str]
+) -> None:
+    for block in region.blocks:
+        for view in list(block.operations):
+            op = view.operation
+            for inner in op.regions:
+                _legalize_region(inner, state, made, skip)
+            spec = spec_of(op)
+            row = None if spec is None or spec.name in skip else rows().get(spec.name)
+            if row is not None:
+                _legalize(op, row, state, made)
+
+
+def _legalize(op: ir.Operation, row: Row, state: ModuleState, made: PrimFuncs) -> Any:
+    try:
+        new = make_call(op, row, state, made)
+    except NotLegalizable:
+        return
+    op.results[0].replace_all_uses_with(new)
+    op.erase()

@@ -1,0 +1,210 @@
+"""From an operator in the IR to its row's arguments, and from the row's tensors to a call."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from relax_mlir import te
+from relax_mlir.dialects import dims as dim_algebra
+from relax_mlir.dialects.dims import Dim
+from relax_mlir.dialects.names import name_of
+from relax_mlir.dialects.relax import types
+from relax_mlir.dialects.relax.constants import read_constant
+from relax_mlir.dialects.relax.spec import attributes_of, operand_groups
+from relax_mlir.dialects.variadic import create
+from relax_mlir.errors import CompileError, Error
+from relax_mlir.lowering.passes import ModuleState
+from relax_mlir.lowering.relax_to_tir.prim_funcs import PrimFuncs
+from relax_mlir.lowering.relax_to_tir.rows import Result, Row
+from relax_mlir.mlir import ir
+from relax_mlir.tir.expr import FloatImm, IntImm, PrimExpr, Var
+from relax_mlir.tir.shapes import dim_of, expr_of
+
+
+class NotLegalizable(Exception):
+    """The operator has operands about which too little is known at compile time."""
+
+
+@dataclass
+class Arguments:
+    """The arguments of one row, and the values that become arguments of the call."""
+
+    state: ModuleState
+    immediate: tuple[int, ...]
+    symbols: dict[str, Var] = field(default_factory=dict)
+    values: list[ir.Value] = field(default_factory=list)
+    tensors: list[te.Tensor] = field(default_factory=list)
+
+    def collect(self, op: ir.Operation) -> list[Any]:
+        """One argument an operand of the operator."""
+        groups = operand_groups(op)
+        number = self._first_number(groups)
+        return [
+            number[1] if i == number[0] else self._argument(group) for i, group in enumerate(groups)
+        ]
+
+    def _first_number(self, groups: Sequence[Any]) -> tuple[int, Any]:
+        """The first operand of `immediate` that is a constant scalar, as (position, number)."""
+        for i in self.immediate:
+            if isinstance(groups[i], ir.Value):
+                number = self._number(groups[i])
+                if number is not None:
+                    return i, number
+        return -1, None
+
+    def _number(self, value: ir.Value) -> PrimExpr | None:
+        owner = value.owner
+        info = types.tensor_info(value.type)
+        if not isinstance(owner, (ir.Operation, ir.OpView)) or info is None or info.dims != ():
+            return None
+        if owner.operation.name != "relax.constant" or info.dtype is None:
+            return None
+        array = read_constant(owner, self.state.constants)
+        if array is None:
+            return None
+        number = array.item() if info.dtype != "bfloat16" else float(array)
+        if isinstance(number, float):
+            return FloatImm(info.dtype, number)
+        return IntImm(info.dtype, int(number))
+
+    def _argument(self, group: Any) -> Any:
+        if group is None:
+            return None
+        if isinstance(group, list):
+            return [self._argument(value) for value in group]
+        shape = types.shape_info(group.type)
+        if shape is not None:
+            if shape.dims is None:
+                raise NotLegalizable
+            return [self.size(dim) for dim in shape.dims]
+        if types.prim_info(group.type) is not None:
+            return self._scalar(group)
+        return self._tensor(group)
+
+    def size(self, dim: Dim) -> PrimExpr:
+        """A dimension as an int64 expression; symbols are variables of this function."""
+        for symbol in dim_algebra.symbols(dim):
+            self.symbols.setdefault(symbol, Var(symbol, "int64"))
+        return expr_of(dim, self.symbols, "int64")
+
+    def _scalar(self, value: ir.Value) -> PrimExpr:
+        dtype, dim = types.prim_info(value.type) or ("", None)
+        if dim is not None:
+            made = self.size(dim)
+            return made if dtype == "int64" else made.astype(dtype)
+        owner = value.owner
+        if isinstance(owner, (ir.Operation, ir.OpView)) and "value" in owner.operation.attributes:
+            attribute = owner.operation.attributes["value"]
+            if isinstance(attribute, (ir.FloatAttr, ir.IntegerAttr, ir.BoolAttr)):
+                return te.const(attribute.value, dtype)
+        raise NotLegalizable
+
+    def _tensor(self, value: ir.Value) -> te.Tensor:
+        info = types.tensor_info(value.type)
+        if info is None or info.dims is None or info.dtype is None:
+            raise NotLegalizable
+        name = name_of(value) or chr(ord("A") + len(self.tensors))
+        shape = [self.size(dim) for dim in info.dims]
+        tensor = te.placeholder(shape, info.dtype, name)
+        self.values.append(value)
+        self.tensors.append(tensor)
+        return tensor
+
+
+def _results(op: ir.Operation, arguments: Arguments) -> list[Result] | None:
+    """The inferred outputs; None when a shape or dtype is unknown."""
+    kind = op.results[0].type
+    fields = types.tuple_fields(kind)
+    found: list[Result] = []
+    for output in [kind] if fields is None else fields:
+        info = types.tensor_info(output)
+        if info is None or info.dims is None or info.dtype is None:
+            return None
+        found.append(Result([arguments.size(dim) for dim in info.dims], info.dtype))
+    return found
+
+
+def make_call(op: ir.Operation, row: Row, state: ModuleState, made: PrimFuncs) -> ir.Value:
+    """Call, in front of `op`, a TensorIR function that does what `op` does.
+
+    Raises NotLegalizable when shapes or scalars are not known, CompileError when the row fails.
+    """
+    arguments = Arguments(state, row.immediate)
+    operands = arguments.collect(op)
+    attributes = attributes_of(op)
+    results = _results(op, arguments)
+    if row.result:
+        if results is None:
+            raise NotLegalizable
+        is_tuple = types.tuple_fields(op.results[0].type) is not None
+        attributes["result"] = results if is_tuple else results[0]
+    try:
+        computed = row.function(*operands, **attributes)
+        outputs = _outputs(computed, arguments)
+        extra = _unbound(arguments, outputs)
+        function = te.create_prim_func([*arguments.tensors, *outputs, *extra])
+    except Error as error:
+        raise CompileError(f"{op.name}: {error} (in {op.location})") from error
+    name = made.add(function, row.name)
+    return _call_tir(op, name, arguments, outputs, extra)
+
+
+def _outputs(computed: Any, arguments: Arguments) -> list[te.Tensor]:
+    """The row's tensors; one that is an input is copied, since a function writes its outputs."""
+    given = list(computed) if isinstance(computed, (list, tuple)) else [computed]
+    inputs = set(arguments.tensors)
+    outputs: list[te.Tensor] = []
+    for tensor in given:
+        if tensor in inputs or tensor in outputs:
+            source = tensor
+            tensor = te.compute(source.shape, lambda *i, t=source: t(*i), name="T_identity")
+        outputs.append(tensor)
+    return outputs
+
+
+def _unbound(arguments: Arguments, outputs: Sequence[te.Tensor]) -> list[Var]:
+    """The symbols that no buffer has as a plain dimension: they become scalar parameters."""
+    bound = {
+        dim
+        for tensor in (*arguments.tensors, *outputs)
+        for dim in tensor.shape
+        if isinstance(dim, Var)
+    }
+    return [var for var in arguments.symbols.values() if var not in bound]
+
+
+def _call_tir(
+    op: ir.Operation,
+    name: str,
+    arguments: Arguments,
+    outputs: Sequence[te.Tensor],
+    extra: Sequence[Var],
+) -> ir.Value:
+    operands = list(arguments.values)
+    attributes: dict[str, ir.Attribute] = {"callee": ir.FlatSymbolRefAttr.get(name)}
+    with ir.InsertionPoint(op):
+        if extra:
+            shape = types.shape_type([var.name for var in extra])
+            operands.append(create("relax.shape_expr", [shape], loc=_unnamed(op.location)).result)
+        kind = _result_type(op.results[0].type, outputs)
+        return create("relax.call_tir", [kind], operands, attributes, loc=op.location).result
+
+
+def _unnamed(location: ir.Location) -> ir.Location:
+    """The place of a location without the name it carries."""
+    return location.child_loc if isinstance(location, ir.NameLoc) else location
+
+
+def _result_type(inferred: ir.Type, outputs: Sequence[te.Tensor]) -> ir.Type:
+    """The inferred type where it says enough for an allocation, the tensors' own otherwise."""
+    fields = types.tuple_fields(inferred)
+    kinds = [inferred] if fields is None else fields
+    known: list[ir.Type] = []
+    for kind, tensor in zip(kinds, outputs, strict=True):
+        info = types.tensor_info(kind)
+        if info is None or info.dims is None or info.dtype is None:
+            kind = types.tensor_type([dim_of(size) for size in tensor.shape], tensor.dtype)
+        known.append(kind)
+    return known[0] if fields is None else types.tuple_type(known)
