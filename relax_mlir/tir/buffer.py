@@ -8,6 +8,7 @@ from typing import Any
 from relax_mlir.errors import Error
 from relax_mlir.tir import operators
 from relax_mlir.tir.expr import (
+    Add,
     BufferLoad,
     BufferRef,
     PrimExpr,
@@ -15,6 +16,7 @@ from relax_mlir.tir.expr import (
     Range,
     as_expr,
     canonical_dtype,
+    structural_key,
 )
 
 __all__ = ["Buffer", "BufferRegion", "decl_buffer"]
