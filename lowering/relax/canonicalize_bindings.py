@@ -41,7 +41,7 @@ def canonicalize_function(function: ir.Operation) -> None:
                 rule = _RULES.get(op.name)
                 if rule is not None:
                     changed |= rule(op)
-        changed |= sum(map(_drop_results, _dataflow_operations(function))) > 0
+        changed |= sum(map(drop_unused_outputs, _dataflow_operations(function))) > 0
 
 
 def _dataflow_operations(function: ir.Operation) -> list[ir.Operation]:
@@ -125,8 +125,10 @@ _RULES = {
 }
 
 
-def _drop_results(op: ir.Operation) -> bool:
-    """Drop a dataflow block's results that are unused, repeated, or come from outside."""
+def drop_unused_outputs(op: ir.Operation) -> bool:
+    """Drop a dataflow block's results that are unused, repeated, or come from outside.
+
+    Returns True when there were any."""
     body = op.regions[0].blocks[0]
     output = terminator(body)
     values = list(output.operands)

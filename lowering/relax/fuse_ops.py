@@ -125,6 +125,8 @@ class _Fuser:
         self.state = state
         self.function = function
         self.calls = 0
+        # Results of fused calls, and what the values they stand for were called before.
+        self.old_names: dict[ir.Value, str | None] = {}
 
     def fuse(self, members: list[ir.Operation]) -> None:
         inside = set(members)
@@ -151,7 +153,8 @@ class _Fuser:
         with ir.InsertionPoint(self.function):
             made = func.FuncOp(name, (kinds, [result]), visibility="private")
         made.operation.attributes[RELAX_ATTRS] = to_attribute({"Primitive": True})
-        names = _parameter_names(inputs, len(kinds))
+        given = [self.old_names.get(value) or name_of(value) for value in inputs]
+        names = _parameter_names(given, len(kinds))
         made.operation.attributes["arg_attrs"] = ir.ArrayAttr.get(
             [ir.DictAttr.get({"relax.name": ir.StringAttr.get(n)}) for n in names]
         )
@@ -216,6 +219,7 @@ class _Fuser:
             )
             results = [call.result] if len(outputs) == 1 else _fields(call.result, outputs)
         for old, new in zip(outputs, results, strict=True):
+            self.old_names[new] = name_of(old)
             old.replace_all_uses_with(new)
         for op in reversed(members):
             op.erase()
@@ -272,8 +276,8 @@ def _inputs(members: list[ir.Operation], inside: set[ir.Operation]) -> list[ir.V
     return list(found)
 
 
-def _parameter_names(inputs: list[ir.Value], count: int) -> list[str]:
-    names = [name_of(value) or f"param_{i}" for i, value in enumerate(inputs)]
+def _parameter_names(given: list[str | None], count: int) -> list[str]:
+    names = [name or f"param_{i}" for i, name in enumerate(given)]
     names += ["tir_vars"] * (count - len(names))
     unique: list[str] = []
     for name in names:

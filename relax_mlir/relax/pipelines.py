@@ -1,0 +1,81 @@
+"""The named pipelines of Relax (TVM's `relax.pipeline`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from relax_mlir.errors import PassError
+from relax_mlir.relax import transform
+from relax_mlir.transform.passes import Pass, Sequential
+
+
+def zero_pipeline(*, enable_warning: bool = False) -> Pass:
+    """Operators to TensorIR functions, constants folded, calls fused."""
+    return Sequential(
+        [
+            transform.LegalizeOps(enable_warning=enable_warning),
+            transform.AnnotateTIROpPattern(),
+            transform.FoldConstant(),
+            transform.FuseOps(),
+            transform.FuseTIR(),
+        ],
+        name="zero",
+    )
+
+
+def default_build_pipeline() -> Pass:
+    """What `relax.build` runs: the zero pipeline after dead code is gone.
+
+    TVM's default does not fuse; nothing else differs for the user.
+    """
+    return Sequential(
+        [
+            transform.DeadCodeElimination(),
+            transform.CanonicalizeBindings(),
+            *_passes_of(zero_pipeline()),
+        ],
+        name="default_build",
+    )
+
+
+def _passes_of(pipeline: Pass) -> list[Any]:
+    assert isinstance(pipeline, Sequential)
+    return pipeline.passes
+
+
+PIPELINE_MAP: dict[str, Callable[..., Pass]] = {
+    "zero": zero_pipeline,
+    "default": default_build_pipeline,
+    "default_build": default_build_pipeline,
+}
+"""Functions that make a pipeline, by its name."""
+
+
+def get_pipeline(name: str = "zero", **options: Any) -> Pass:
+    """The pipeline of that name; options go to the function that makes it.
+
+    Raises PassError for an unknown name.
+    """
+    if name not in PIPELINE_MAP:
+        known = ", ".join(sorted(PIPELINE_MAP))
+        raise PassError(f"there is no pipeline '{name}'; there are {known}")
+    return PIPELINE_MAP[name](**options)
+
+
+def register_pipeline(name: str) -> Callable[[Callable[..., Pass]], Callable[..., Pass]]:
+    """Decorator: file a function that makes a pipeline under a name."""
+    if name in PIPELINE_MAP:
+        raise PassError(f"pipeline '{name}' is registered already")
+
+    def register(function: Callable[..., Pass]) -> Callable[..., Pass]:
+        PIPELINE_MAP[name] = function
+        return function
+
+    return register
+
+
+def get_default_pipeline(target: Any = None) -> Pass:
+    """The pipeline that compiles for a target."""
+    del target  # one so far
+    return default_build_pipeline()
