@@ -7,6 +7,7 @@ from typing import Any
 from relax_mlir import te, topi
 from relax_mlir.dialects import dtypes
 from relax_mlir.lowering.relax_to_tir.rows import is_one, legalize, positive_axis
+from relax_mlir.tir import operators as O
 
 
 @legalize("astype", "cast")
@@ -27,7 +28,7 @@ def _parameter(value: Any, indices: tuple[Any, ...], axis: int) -> Any:
 def _saturate(value: Any, dtype: str) -> Any:
     low, high = te.min_value(dtype), te.max_value(dtype)
     kind = value.dtype
-    limited = topi.math.maximum_expr(topi.math.minimum_expr(value, high.astype(kind)), low)
+    limited = O.max(O.min(value, high.astype(kind)), low.astype(kind))
     return limited.astype(dtype)
 
 

@@ -15,6 +15,7 @@ from relax_mlir.lowering.relax_to_tir.rows import (
     legalize,
     positive_axis,
 )
+from relax_mlir.tir import operators as O
 
 
 @legalize("permute_dims", "transpose")
@@ -119,7 +120,7 @@ def _pad(
         """The index inside the data that stands at an index of the result."""
         at = index - low
         if mode == "replicate":
-            return te.max_expr(te.min_expr(at, size - 1), 0)
+            return O.max(O.min(at, size - 1), te.const(0, at.dtype))
         if mode == "circular":
             return te.floormod(at, size)
         at = te.if_then_else(at < 0, 0 - at, at)

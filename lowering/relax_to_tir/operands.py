@@ -20,7 +20,7 @@ from relax_mlir.lowering.relax_to_tir.prim_funcs import PrimFuncs
 from relax_mlir.lowering.relax_to_tir.rows import Result, Row
 from relax_mlir.mlir import ir
 from relax_mlir.tir.expr import FloatImm, IntImm, PrimExpr, Var
-from relax_mlir.tir.shapes import dim_of, expr_of
+from relax_mlir.tir.shapes import expr_of
 
 
 class NotLegalizable(Exception):
@@ -113,15 +113,16 @@ class Arguments:
         return tensor
 
 
-def _results(op: ir.Operation, arguments: Arguments) -> list[Result] | None:
-    """The inferred outputs; None when a shape or dtype is unknown."""
+def _results(op: ir.Operation, arguments: Arguments) -> list[Result]:
+    """The inferred outputs.  A shape that is not known (such as that of operands which broadcast
+    only if two symbols are equal) leaves the operator as it is."""
     kind = op.results[0].type
     fields = types.tuple_fields(kind)
     found: list[Result] = []
     for output in [kind] if fields is None else fields:
         info = types.tensor_info(output)
         if info is None or info.dims is None or info.dtype is None:
-            return None
+            raise NotLegalizable
         found.append(Result([arguments.size(dim) for dim in info.dims], info.dtype))
     return found
 
@@ -136,8 +137,6 @@ def make_call(op: ir.Operation, row: Row, state: ModuleState, made: PrimFuncs) -
     attributes = attributes_of(op)
     results = _results(op, arguments)
     if row.result:
-        if results is None:
-            raise NotLegalizable
         is_tuple = types.tuple_fields(op.results[0].type) is not None
         attributes["result"] = results if is_tuple else results[0]
     try:
@@ -148,7 +147,7 @@ def make_call(op: ir.Operation, row: Row, state: ModuleState, made: PrimFuncs) -
     except Error as error:
         raise CompileError(f"{op.name}: {error} (in {op.location})") from error
     name = made.add(function, row.name)
-    return _call_tir(op, name, arguments, outputs, extra)
+    return _call_tir(op, name, arguments, extra)
 
 
 def _outputs(computed: Any, arguments: Arguments) -> list[te.Tensor]:
@@ -179,7 +178,6 @@ def _call_tir(
     op: ir.Operation,
     name: str,
     arguments: Arguments,
-    outputs: Sequence[te.Tensor],
     extra: Sequence[Var],
 ) -> ir.Value:
     operands = list(arguments.values)
@@ -188,23 +186,10 @@ def _call_tir(
         if extra:
             shape = types.shape_type([var.name for var in extra])
             operands.append(create("relax.shape_expr", [shape], loc=_unnamed(op.location)).result)
-        kind = _result_type(op.results[0].type, outputs)
+        kind = op.results[0].type
         return create("relax.call_tir", [kind], operands, attributes, loc=op.location).result
 
 
 def _unnamed(location: ir.Location) -> ir.Location:
     """The place of a location without the name it carries."""
     return location.child_loc if isinstance(location, ir.NameLoc) else location
-
-
-def _result_type(inferred: ir.Type, outputs: Sequence[te.Tensor]) -> ir.Type:
-    """The inferred type where it says enough for an allocation, the tensors' own otherwise."""
-    fields = types.tuple_fields(inferred)
-    kinds = [inferred] if fields is None else fields
-    known: list[ir.Type] = []
-    for kind, tensor in zip(kinds, outputs, strict=True):
-        info = types.tensor_info(kind)
-        if info is None or info.dims is None or info.dtype is None:
-            kind = types.tensor_type([dim_of(size) for size in tensor.shape], tensor.dtype)
-        known.append(kind)
-    return known[0] if fields is None else types.tuple_type(known)
