@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,7 +19,7 @@ def shape(values: Sequence[Any]) -> ShapeExpr:
     return ShapeExpr(values)
 
 
-def extern(name: str) -> ExternFunc:
+def extern(name: builtins.str) -> ExternFunc:
     """A registered function."""
     return ExternFunc(name)
 

@@ -159,8 +159,8 @@ class Constant(Expr):
         self.array = as_array(data)
         with mlir.scope():
             exact = types.tensor_type(self.array.shape, self.array.dtype.name)
-            declared = None if struct_info is None else to_mlir_type(struct_info)
-            reason = None if declared is None else types.conflict(declared, exact)
+            declared = exact if struct_info is None else to_mlir_type(struct_info)
+            reason = types.conflict(declared, exact)
             if reason is not None:
                 raise TypeInferenceError(
                     f"a constant of type {types.describe(exact)} is declared as "
@@ -237,8 +237,9 @@ class PrimValue(Expr):
         """The value as a `tir` expression."""
         if self.dim is not None:
             return symbols.to_expr(self.dim)
-        make = symbols.tir.IntImm if isinstance(self.number, bool) else symbols.tir.FloatImm
-        return make(self.dtype, self.number)
+        if isinstance(self.number, bool):
+            return symbols.tir.IntImm("bool", self.number)
+        return symbols.tir.FloatImm(self.dtype, self.number or 0.0)
 
 
 def _immediate(value: Any) -> Any:
@@ -381,7 +382,7 @@ class Call(Expr):
         from relax_mlir.relax.call_types import infer_call
 
         self.op = op
-        self.args = tuple(
+        self.args: tuple[Any, ...] = tuple(
             arg if arg is None or isinstance(arg, (GlobalVar, Expr)) else as_expr(arg)
             for arg in args
         )

@@ -56,7 +56,7 @@ class FunctionReader:
             self._variable(value, name, nodes.Var)
             for value, name in zip(block.arguments, names, strict=True)
         ]
-        self.body = self._sequence(block)
+        self.body = self.sequence(block)
 
     # -- variables ----------------------------------------------------------------------------
 
@@ -87,7 +87,7 @@ class FunctionReader:
 
     # -- blocks -------------------------------------------------------------------------------
 
-    def _sequence(self, block: ir.Block) -> SeqExpr:
+    def sequence(self, block: ir.Block) -> SeqExpr:
         """A block that ends in func.return or relax.yield."""
         blocks: list[BindingBlock] = []
         current: list[Binding] = []
@@ -241,7 +241,7 @@ def _prim(self: FunctionReader, op: Op) -> nodes.Expr:
 
 
 def _if(self: FunctionReader, op: Op) -> nodes.Expr:
-    then, otherwise = (self._sequence(region.blocks[0]) for region in op.regions)
+    then, otherwise = (self.sequence(region.blocks[0]) for region in op.regions)
     return nodes.If(self.value(op.operands[0]), then, otherwise)
 
 

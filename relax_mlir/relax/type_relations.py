@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TypeVar
+
 from relax_mlir.dialects import dims as dim_algebra
 from relax_mlir.dialects.dims import Dim
 from relax_mlir.dialects.relax import types
 from relax_mlir.dialects.relax.dialect import CallableType, ObjectType
 from relax_mlir.mlir import ir
+
+Info = TypeVar("Info")
+
+
+def _both(
+    read: Callable[[ir.Type], Info | None], a: ir.Type, b: ir.Type
+) -> tuple[Info, Info] | None:
+    """What `read` says of two types, when both are of its kind."""
+    x, y = read(a), read(b)
+    return None if x is None or y is None else (x, y)
 
 
 def is_base_of(base: ir.Type, derived: ir.Type) -> bool:
@@ -15,18 +28,17 @@ def is_base_of(base: ir.Type, derived: ir.Type) -> bool:
         return True
     if types.conflict(base, derived) is not None or isinstance(derived, ObjectType):
         return False
-    tensors = types.tensor_info(base), types.tensor_info(derived)
-    if tensors[0] is not None and tensors[1] is not None:
-        same_dtype = tensors[0].dtype in (None, tensors[1].dtype)
-        return same_dtype and _dims_base(*tensors)
-    shapes = types.shape_info(base), types.shape_info(derived)
-    if shapes[0] is not None and shapes[1] is not None:
+    tensors = _both(types.tensor_info, base, derived)
+    if tensors is not None:
+        return tensors[0].dtype in (None, tensors[1].dtype) and _dims_base(*tensors)
+    shapes = _both(types.shape_info, base, derived)
+    if shapes is not None:
         return _dims_base(*shapes)
-    fields = types.tuple_fields(base), types.tuple_fields(derived)
-    if fields[0] is not None and fields[1] is not None:
+    fields = _both(types.tuple_fields, base, derived)
+    if fields is not None:
         return all(is_base_of(b, d) for b, d in zip(*fields, strict=True))
-    prims = types.prim_info(base), types.prim_info(derived)
-    if prims[0] is not None and prims[1] is not None:
+    prims = _both(types.prim_info, base, derived)
+    if prims is not None:
         return prims[0][1] is None or prims[0][1] == prims[1][1]
     return isinstance(base, CallableType)
 
@@ -45,20 +57,20 @@ def join(a: ir.Type, b: ir.Type) -> ir.Type:
         return a
     if is_base_of(b, a):
         return b
-    tensors = types.tensor_info(a), types.tensor_info(b)
-    if tensors[0] is not None and tensors[1] is not None:
+    tensors = _both(types.tensor_info, a, b)
+    if tensors is not None:
         dtype = tensors[0].dtype if tensors[0].dtype == tensors[1].dtype else None
         dims, ndim = _common_dims(*tensors)
         return types.tensor_type(dims, dtype, ndim)
-    shapes = types.shape_info(a), types.shape_info(b)
-    if shapes[0] is not None and shapes[1] is not None:
+    shapes = _both(types.shape_info, a, b)
+    if shapes is not None:
         dims, ndim = _common_dims(*shapes)
         return types.shape_type(dims, ndim)
-    fields = types.tuple_fields(a), types.tuple_fields(b)
-    if fields[0] is not None and fields[1] is not None and len(fields[0]) == len(fields[1]):
+    fields = _both(types.tuple_fields, a, b)
+    if fields is not None and len(fields[0]) == len(fields[1]):
         return types.tuple_type([join(x, y) for x, y in zip(*fields, strict=True)])
-    prims = types.prim_info(a), types.prim_info(b)
-    if prims[0] is not None and prims[1] is not None and prims[0][0] == prims[1][0]:
+    prims = _both(types.prim_info, a, b)
+    if prims is not None and prims[0][0] == prims[1][0]:
         return types.prim_type(prims[0][0])
     functions = (ir.FunctionType, CallableType)
     if isinstance(a, functions) and isinstance(b, functions):
@@ -82,8 +94,8 @@ def match_symbols(pattern: ir.Type, kind: ir.Type, values: dict[str, Dim]) -> No
 
     The first occurrence of a symbol decides; `values` is filled in place.
     """
-    fields = types.tuple_fields(pattern), types.tuple_fields(kind)
-    if fields[0] is not None and fields[1] is not None:
+    fields = _both(types.tuple_fields, pattern, kind)
+    if fields is not None:
         for p, k in zip(*fields, strict=False):
             match_symbols(p, k, values)
         return

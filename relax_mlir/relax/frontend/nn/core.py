@@ -40,6 +40,15 @@ class Tensor:
             raise TypeError(f"a tensor is expected, this is {_expr.struct_info}")
         self._expr = _expr
 
+    @property
+    def expr(self) -> rx.Expr:
+        """The Relax expression; the exporter sets that of parameters."""
+        return self._expr
+
+    @expr.setter
+    def expr(self, expr: rx.Expr) -> None:
+        self._expr = expr
+
     @staticmethod
     def from_const(data: Any) -> Tensor:
         """A constant."""
@@ -166,8 +175,8 @@ class Object:
     """A value of a `forward` that is no tensor."""
 
     def __init__(self, *, _expr: rx.Expr, _name: str = ""):
-        self._expr = _expr
-        self._name = _name
+        self.expr = _expr
+        self.name = _name
 
 
 class Parameter(Tensor):
@@ -329,7 +338,7 @@ def wrap_nested(expr: rx.Expr, name: str) -> Any:
 def unwrap(value: Any) -> Any:
     """The Relax expression behind a value of a `forward`, through lists and tuples."""
     if isinstance(value, (Tensor, Object)):
-        return value._expr
+        return value.expr
     if isinstance(value, (list, tuple)):
         return type(value)(unwrap(item) for item in value)
     return value

@@ -9,7 +9,7 @@ from relax_mlir.relax import expr as rx
 from relax_mlir.relax import symbols
 from relax_mlir.relax.block_builder import BlockBuilder
 from relax_mlir.relax.frontend.nn import spec as specs
-from relax_mlir.relax.frontend.nn.core import Module, Parameter, Tensor, unwrap
+from relax_mlir.relax.frontend.nn.core import Module, Object, Parameter, Tensor, unwrap
 from relax_mlir.relax.struct_info import ObjectType, ShapeType, TensorType, TupleType
 
 
@@ -33,7 +33,7 @@ def _export_method(
     ]
     weights = _weights(method, params)
     attrs = {"num_input": len(inputs)}
-    saved = [(param, param._expr) for _, param in params]
+    saved = [(param, param.expr) for _, param in params]
     try:
         with builder.function(name, [*inputs, *weights], attrs=attrs):
             with builder.dataflow():
@@ -43,14 +43,14 @@ def _export_method(
             builder.emit_func_output(output)
     finally:
         for param, expr in saved:
-            param._expr = expr
+            param.expr = expr
 
 
 def _weights(method: specs.MethodSpec, params: list[tuple[str, Parameter]]) -> list[rx.Var]:
     """The variables the parameters are passed in."""
     if method.param_mode == "none":
         return []
-    types = [param._expr.struct_info for _, param in params]
+    types = [param.expr.struct_info for _, param in params]
     if method.param_mode == "packed":
         return [rx.Var("packed_params", TupleType(types))]
     return [rx.Var(_identifier(name), kind) for (name, _), kind in zip(params, types, strict=True)]
@@ -67,9 +67,9 @@ def _place_weights(
         return
     for i, (name, param) in enumerate(params):
         if method.param_mode == "packed":
-            param._expr = builder.emit(rx.TupleGetItem(weights[0], i), _identifier(name))
+            param.expr = builder.emit(rx.TupleGetItem(weights[0], i), _identifier(name))
         else:
-            param._expr = weights[i]
+            param.expr = weights[i]
 
 
 def _identifier(name: str) -> str:
@@ -97,9 +97,9 @@ def _tuple_argument(name: str, spec: specs.Tuple, inputs: list[rx.Var]) -> Any:
     whole = rx.Var(name, TupleType([var.struct_info for var in inner]))
     inputs.append(whole)
     for i, value in enumerate(values):
-        if hasattr(value, "_expr"):
-            value._expr = rx.TupleGetItem(whole, i)
-    return type(spec.elements)(values)
+        if isinstance(value, (Tensor, Object)):
+            value.expr = rx.TupleGetItem(whole, i)
+    return list(values) if isinstance(spec.elements, list) else tuple(values)
 
 
 def _result(value: Any) -> rx.Expr:

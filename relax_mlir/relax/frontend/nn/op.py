@@ -87,6 +87,8 @@ def _operator(name: str, path: str, result: str) -> Callable[..., Any]:
 
 for _name, (_path, _result) in _SAME.items():
     globals()[_name] = _operator(_name, _path, _result)
+# Those that are used below, by name.
+add, reshape, ones, zeros = (globals()[_name] for _name in ("add", "reshape", "ones", "zeros"))
 
 
 def __getattr__(name: str) -> Any:
