@@ -7,8 +7,11 @@ carries out.  Every function and class of `relax_mlir.tir` is here as well: `T.e
 
 from __future__ import annotations
 
+import functools
+import inspect
 import re
 from collections.abc import Callable, Mapping
+from types import FunctionType
 from typing import Any
 
 from relax_mlir.script.forms.blocks import (
@@ -52,7 +55,8 @@ from relax_mlir.script.forms.types import (
     match_buffer,
 )
 from relax_mlir.script.parser.entry import FunctionDecorator
-from relax_mlir.tir.expr import IterVar, Let, PrimExpr, Range, Var
+from relax_mlir.tir import expr as _expr
+from relax_mlir.tir.expr import IterVar, PrimExpr, Range, Var
 from relax_mlir.tir.operators import cast as _cast
 
 prim_func = FunctionDecorator(
@@ -94,10 +98,10 @@ def let_expression(
 ) -> PrimExpr:
     """`T.Let(body, where={x: value})`, or `T.Let(x, value, body)` of older TVM."""
     if body is not None:
-        return Let(expr, where, body)  # type: ignore[arg-type]
+        return _expr.Let(expr, where, body)  # type: ignore[arg-type]
     result = expr
     for var, value in reversed(list(where.items())):
-        result = Let(var, value, result)
+        result = _expr.Let(var, value, result)
     return result
 
 
@@ -139,12 +143,24 @@ ALIASES = {
     "realize": "alloc_buffer",
     "Let": "let_expression",
     "Var": "_var",
+    "ramp": "_ramp",
+    "broadcast": "_broadcast",
+    "Ramp": "_ramp",
+    "Broadcast": "_broadcast",
 }
 """Other spelling -> the name here."""
 
 
 def _var(name: str, dtype: Any) -> Var:
     return Var(name, getattr(dtype, "dtype", dtype))
+
+
+def _ramp(base: Any, stride: Any, lanes: Any) -> PrimExpr:
+    return _expr.Ramp(base, stride, lanes)
+
+
+def _broadcast(value: Any, lanes: Any) -> PrimExpr:
+    return _expr.Broadcast(value, lanes)
 
 
 _VECTOR = re.compile(r"(u?int\d+|float\d+\w*?|bfloat16|bool)x(\d+)\Z")
@@ -161,7 +177,28 @@ def __getattr__(name: str) -> Any:
     value = getattr(tir, name, None)
     if value is None or name.startswith("_"):
         raise AttributeError(f"T has no '{name}'")
+    if isinstance(value, FunctionType):
+        value = _with_dtype_keyword(value)
+    globals()[name] = value
     return value
+
+
+def _with_dtype_keyword(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Older TVM names the result's dtype: `T.exp(x, dtype="float32")`.
+
+    A function that needs it takes it first; for the others the operands tell.
+    """
+    takes_dtype = "dtype" in inspect.signature(function).parameters
+
+    @functools.wraps(function)
+    def call(*args: Any, dtype: Any = None, **keywords: Any) -> Any:
+        name = getattr(dtype, "dtype", dtype)
+        args = tuple(a.dtype if isinstance(a, DType) else a for a in args)
+        if takes_dtype and name is not None:
+            return function(name, *args, **keywords)
+        return function(*args, **keywords)
+
+    return call
 
 
 __all__ = [

@@ -12,6 +12,7 @@ from contextlib import ExitStack
 from typing import Any, TypeVar
 
 from relax_mlir.ir.function import BaseFunc
+from relax_mlir.script.forms.blocks import BlockForm
 from relax_mlir.script.forms.loops import LoopForm, builtin_range
 from relax_mlir.script.forms.types import BufferForm, DType, HandleType, LetType, MatchBufferForm
 from relax_mlir.script.parser import tir_forms
@@ -383,6 +384,7 @@ class TirParser(DialectParser):
                 self.visit_body(node.orelse)
 
     def visit_with(self, node: ast.With) -> None:
+        is_block = False
         with self.names.scope(), ExitStack() as opened:
             for item in node.items:
                 value = self.evaluate(item.context_expr)
@@ -393,7 +395,8 @@ class TirParser(DialectParser):
                 result = opened.enter_context(handler(self, value, item))
                 if item.optional_vars is not None:
                     self._assign(item.optional_vars, result, node)
-            self.visit_body(node.body)
+                is_block = is_block or isinstance(value, BlockForm)
+            self.visit_body(tir_forms.header_first(node.body) if is_block else node.body)
 
     def visit_assert(self, node: ast.Assert) -> None:
         message = "assertion failed" if node.msg is None else self.evaluate(node.msg)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -153,6 +153,33 @@ def _block_attr(parser: TirParser, form: BlockAttrForm, node: ast.AST) -> None:
     _frame(parser, "T.block_attr").annotate(annotations)
 
 
+def header_first(statements: Sequence[ast.stmt]) -> list[ast.stmt]:
+    """A block's statements with those that describe it in front: TVM lets them stand after
+    allocations, the builder wants them first."""
+    header = [s for s in statements if _describes_block(s)]
+    if header == list(statements[: len(header)]):
+        return list(statements)
+    return [*header, *(s for s in statements if s not in header)]
+
+
+def _describes_block(statement: ast.stmt) -> bool:
+    if isinstance(statement, ast.Assign):
+        value: ast.expr = statement.value
+    elif isinstance(statement, ast.Expr):
+        value = statement.value
+    else:
+        return False
+    if not isinstance(value, ast.Call):
+        return False
+    name = value.func.attr if isinstance(value.func, ast.Attribute) else ""
+    if isinstance(statement, ast.Assign):
+        return name in _AXES and ".axis." in ast.unparse(value.func)
+    return name in ("reads", "writes", "where", "block_attr", "sblock_attr")
+
+
+_AXES = ("spatial", "reduce", "scan", "opaque", "remap", "S", "R")
+
+
 # -- buffers and variables ------------------------------------------------------------------------
 
 
@@ -162,6 +189,15 @@ def _buffer(parser: TirParser, name: str, form: BufferForm, node: ast.AST) -> An
     properties = parser.properties(form)
     shape = [parser.dimension(size) for size in form.shape]
     return parser.builder.alloc_buffer(name, shape, form.dtype, **properties)
+
+
+@contextmanager
+def _buffer_scope(parser: TirParser, form: BufferForm, node: ast.AST) -> Iterator[Any]:
+    """`with T.decl_buffer(...) as A:`"""
+    target = getattr(node, "optional_vars", None)
+    if not isinstance(target, ast.Name):
+        raise TypeError("the buffer needs a name: with ... as name")
+    yield _buffer(parser, target.id, form, node)
 
 
 def _match_buffer(parser: TirParser, name: str, form: MatchBufferForm, node: ast.AST) -> Any:
@@ -378,6 +414,7 @@ SCOPES: dict[type, Callable[[Any, Any, Any], AbstractContextManager[Any]]] = {
     AttrForm: _attr_scope,
     LetForm: _let_scope,
     LaunchForm: _launch_scope,
+    BufferForm: _buffer_scope,
 }
 """Forms that stand in a with statement."""
 

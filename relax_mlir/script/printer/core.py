@@ -149,9 +149,11 @@ class Printer:
 
     def function(self, face: BaseFunc) -> list[str]:
         """The lines of a function, by the printer of its kind."""
-        reserved = ["I", "T", "R"]
-        if self.in_module:
-            reserved += [self.options.name, self.options.module_alias]
+        reserved = ["T"]
+        if face.attrs_key != "tir.attrs":
+            reserved += ["R"]
+            if self.in_module:
+                reserved += [self.options.name, self.options.module_alias]
         self.names = NameTable(tuple(reserved))
         return _function_printer(face)(face, self)
 

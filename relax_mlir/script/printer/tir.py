@@ -83,7 +83,7 @@ class PrimFuncPrinter:
             buffer = buffers[var]
             buffer.name = name
             self.reader.buffers[value] = buffer
-            symbols = [s for s in _symbols(buffer) if s not in scalars]
+            symbols = _symbols(buffer)
             if not symbols:
                 shape = self._shape(buffer.shape)
                 options = self._buffer_options(buffer)
@@ -92,7 +92,7 @@ class PrimFuncPrinter:
                 continue
             handle = self.names.define(("handle", var), f"var_{name}")
             parameters.append(f"{handle}: {self.T}.handle")
-            self._match(buffer, handle, symbols)
+            self._match(buffer, handle, [s for s in symbols if s not in scalars])
         self.printer.line(f"def {self.face.name}({', '.join(parameters)}):")
 
     def _match(self, buffer: Buffer, handle: str, symbols: Iterable[E.Var]) -> None:
@@ -162,7 +162,7 @@ class PrimFuncPrinter:
         return printed
 
     def _is_let(self, op: ir.Operation) -> bool:
-        if len(op.results) != 1 or op.name in ("memref.dim", "arith.constant", "tir.alloc_buffer"):
+        if len(op.results) != 1 or op.name in ("memref.dim", "tir.alloc_buffer"):
             return False
         value = op.results[0]
         if value in self.reader.variables:

@@ -17,6 +17,7 @@ import numpy as np
 from relax_mlir.dialects import dtypes
 from relax_mlir.errors import Error
 from relax_mlir.mlir import arith, ir
+from relax_mlir.script.printer.affine_text import with_remainders
 from relax_mlir.tir import expr as E
 from relax_mlir.tir.buffer import Buffer
 
@@ -59,10 +60,15 @@ class ExprReader:
         return self.alike(list(op.operands), hint)
 
     def alike(self, values: list[ir.Value], hint: str | None) -> list[E.PrimExpr]:
-        """Values of one dtype: that of the first which is no constant, or else the hint."""
+        """Values of one dtype: an unsigned one if any is, else that of the first which is no
+        constant, else the hint."""
         found = {i: self.read(v, hint) for i, v in enumerate(values) if not is_constant(v)}
-        dtype = next((e.dtype for e in found.values()), hint)
-        return [found[i] if i in found else self.read(v, dtype) for i, v in enumerate(values)]
+        known = [e.dtype for e in found.values()]
+        dtype = next((d for d in known if d.startswith("uint")), known[0] if known else hint)
+        return [
+            found[i] if i in found and found[i].dtype == dtype else self.read(v, dtype)
+            for i, v in enumerate(values)
+        ]
 
 
 def raw(node: type[E.PrimExpr], dtype: str, **fields: Any) -> Any:
@@ -149,6 +155,8 @@ def _affine(form: ir.AffineExpr, operands: list[E.PrimExpr], dims: int, dtype: s
         return operands[form.position]
     if isinstance(form, ir.AffineSymbolExpr):
         return operands[dims + form.position]
+    if isinstance(form, ir.AffineAddExpr):
+        form = with_remainders(form)
     a = _affine(form.lhs, operands, dims, dtype)
     b = _affine(form.rhs, operands, dims, dtype)
     if isinstance(form, ir.AffineAddExpr):
@@ -192,9 +200,15 @@ def _index_cast(reader: ExprReader, op: ir.Operation, hint: str | None) -> E.Pri
 Reader = Callable[[ExprReader, ir.Operation, "str | None"], E.PrimExpr]
 
 
-def _binary(node: type[E.PrimExpr]) -> Reader:
+def _unsigned(value: ir.Value) -> str:
+    """The unsigned dtype of a value's width."""
+    natural = natural_dtype(value.type)
+    return natural if natural.startswith(("bool", "uint")) else f"u{natural}"
+
+
+def _binary(node: type[E.PrimExpr], unsigned: bool = False) -> Reader:
     def read(reader: ExprReader, op: ir.Operation, hint: str | None) -> E.PrimExpr:
-        a, b = reader.operands(op, hint)
+        a, b = reader.operands(op, _unsigned(op.operands[0]) if unsigned else hint)
         dtype = "int64" if "int64" in (a.dtype, b.dtype) else a.dtype
         return raw(node, dtype, a=a, b=b)
 
@@ -294,8 +308,9 @@ def _predicate(op: ir.Operation, enum: Any) -> str:
 
 
 def _compare_integers(reader: ExprReader, op: ir.Operation, hint: str | None) -> E.PrimExpr:
-    a, b = reader.operands(op, None)
-    node = _INTEGER_PREDICATES[_predicate(op, arith.CmpIPredicate)]
+    predicate = _predicate(op, arith.CmpIPredicate)
+    a, b = reader.operands(op, _unsigned(op.operands[0]) if predicate[0] == "u" else None)
+    node = _INTEGER_PREDICATES[predicate]
     if node is E.NE and isinstance(b, E.IntImm) and b.value == 0 and _is_truth_test(op):
         return raw(E.Cast, _bools(a.dtype), value=a)
     return raw(node, _bools(a.dtype), a=a, b=b)
@@ -321,9 +336,10 @@ def _compare_floats(reader: ExprReader, op: ir.Operation, hint: str | None) -> E
     raise Error(f"a comparison with predicate '{predicate}' has no TVMScript spelling")
 
 
-def _cast(unsigned: bool = False) -> Reader:
+def _cast(unsigned: bool = False, unsigned_source: bool = False) -> Reader:
     def read(reader: ExprReader, op: ir.Operation, hint: str | None) -> E.PrimExpr:
-        value = reader.read(op.operands[0])
+        source = op.operands[0]
+        value = reader.read(source, _unsigned(source) if unsigned_source else None)
         target = natural_dtype(op.results[0].type)
         scalar = E.scalar_dtype(target)
         if hint and dtypes.is_integer(E.scalar_dtype(hint)) and dtypes.is_integer(scalar):
@@ -342,9 +358,9 @@ def _select(reader: ExprReader, op: ir.Operation, hint: str | None) -> E.PrimExp
     return raw(E.Select, a.dtype, condition=condition, true_value=a, false_value=b)
 
 
-def _intrinsic(name: str) -> Reader:
+def _intrinsic(name: str, unsigned: bool = False) -> Reader:
     def read(reader: ExprReader, op: ir.Operation, hint: str | None) -> E.PrimExpr:
-        args = tuple(reader.operands(op, hint))
+        args = tuple(reader.operands(op, _unsigned(op.operands[0]) if unsigned else hint))
         return raw(E.Call, args[0].dtype, op=name, args=args)
 
     return read
@@ -440,28 +456,28 @@ READERS: dict[str, Reader] = {
     "arith.subi": _subtract,
     "arith.divf": _divide,
     "arith.divsi": _binary(E.Div),
-    "arith.divui": _binary(E.FloorDiv),
+    "arith.divui": _binary(E.FloorDiv, unsigned=True),
     "arith.floordivsi": _binary(E.FloorDiv),
     "arith.remsi": _remainder,
-    "arith.remui": _binary(E.FloorMod),
+    "arith.remui": _binary(E.FloorMod, unsigned=True),
     "arith.remf": _intrinsic("fmod"),
     "arith.negf": _negate,
-    **{f"arith.{op}": _binary(E.Min) for op in ("minimumf", "minnumf", "minsi", "minui")},
-    **{f"arith.{op}": _binary(E.Max) for op in ("maximumf", "maxnumf", "maxsi", "maxui")},
+    **{f"arith.{op}": _binary(E.Min) for op in ("minimumf", "minnumf", "minsi")},
+    **{f"arith.{op}": _binary(E.Max) for op in ("maximumf", "maxnumf", "maxsi")},
+    "arith.minui": _binary(E.Min, unsigned=True),
+    "arith.maxui": _binary(E.Max, unsigned=True),
     "arith.andi": _logical(E.And, "bitwise_and"),
     "arith.ori": _logical(E.Or, "bitwise_or"),
     "arith.xori": _xor,
     "arith.shli": _intrinsic("shift_left"),
     "arith.shrsi": _intrinsic("shift_right"),
-    "arith.shrui": _intrinsic("shift_right"),
+    "arith.shrui": _intrinsic("shift_right", unsigned=True),
     "arith.cmpi": _compare_integers,
     "arith.cmpf": _compare_floats,
     "arith.select": _select,
     "arith.bitcast": _bitcast,
-    **{
-        f"arith.{op}": _cast()
-        for op in ("extf", "truncf", "extsi", "extui", "trunci", "sitofp", "uitofp", "fptosi")
-    },
+    **{f"arith.{op}": _cast() for op in "extf truncf extsi trunci sitofp fptosi".split()},
+    **{f"arith.{op}": _cast(unsigned_source=True) for op in ("extui", "uitofp")},
     "arith.fptoui": _cast(unsigned=True),
     **{f"math.{op}": _intrinsic(name) for op, name in _MATH.items()},
     "memref.load": _load,

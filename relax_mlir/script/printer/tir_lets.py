@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
+from relax_mlir.dialects.names import name_of
 from relax_mlir.mlir import ir
 
 _READS = ("memref.load", "vector.load", "tir.call")
@@ -49,7 +50,9 @@ def _consumers(op: ir.Operation, statements: Collection[str]) -> Iterator[ir.Ope
     for result in op.results:
         for use in result.uses:
             user = use.owner.operation
-            if user.name in statements and not (user.name == "scf.if" and len(user.results)):
+            named = any(name_of(value) is not None for value in user.results)
+            statement = user.name in statements and not (user.name == "scf.if" and user.results)
+            if named or statement:
                 yield user
             elif user.name in ("scf.yield", "scf.condition"):
                 parent = user.parent.operation
