@@ -15,6 +15,7 @@ from relax_mlir.tir.schedule.index import (
     as_index,
     maximum,
     minimum,
+    proves_nonnegative,
     value_domain,
 )
 from relax_mlir.tir.schedule.state import add_access, buffer_shape
@@ -102,7 +103,44 @@ def _monotone(monomial: Monomial, variable: ir.Value) -> bool | None:
     return True
 
 
-Region = list[tuple[Index, Index]]
+def bounded(
+    offset: Index, size: Index, inside: Callable[[ir.Value], bool], extent: Index
+) -> Interval:
+    """The interval of an access; the buffer's `extent` where it is not known."""
+    first, last = interval(offset, inside), interval(offset + size - 1, inside)
+    if first is None or last is None:
+        return Index(), extent - 1
+    return first[0], last[1]
+
+
+def clipped(box: Interval, extent: Index) -> Interval:
+    """The box where it is known to be inside of the buffer, the whole dimension elsewhere."""
+    low = box[0] if proves_nonnegative(box[0]) else Index()
+    high = box[1] if proves_nonnegative(extent - 1 - box[1]) else extent - 1
+    return low, high
+
+
+def is_exact(block: BlockOp, access: Access, inside: Callable[[ir.Value], bool]) -> bool:
+    """True when an access touches every element of its box as the variables inside run.
+
+    Each dimension must run without gaps, over variables that no other dimension uses.
+    """
+    values = {v: as_index(b) for v, b in zip(block.iter_vars, block.bindings, strict=True)}
+    used: set[ir.Value] = set()
+    for offset, size in access.region:
+        reach = size.substitute(values)
+        terms = sorted(offset.substitute(values).terms.items(), key=lambda term: abs(term[1]))
+        for monomial, k in terms:
+            term = Index({monomial: 1})
+            variables = [v for v in term.leaves() if inside(v)]
+            if not variables:
+                continue
+            pair = value_domain(variables[0]) if term.as_leaf() is not None else None
+            if pair is None or variables[0] in used or not proves_nonnegative(reach - abs(k)):
+                return False
+            used.add(variables[0])
+            reach = reach + (pair[1] - 1) * abs(k)
+    return True
 
 
 class _Boxes:
@@ -214,5 +252,6 @@ def _erase_leading_dead(block: BlockOp) -> None:
     """The index arithmetic that only the erased declarations used."""
     for op in reversed(nest.operations(block.block)):
         results = op.operation.results
-        if nest.is_movable(op) and all(not any(True for _ in r.uses) for r in results):
+        pure = nest.is_movable(op) or op.operation.name == "memref.load"
+        if pure and all(not any(True for _ in r.uses) for r in results):
             op.operation.erase()

@@ -66,7 +66,7 @@ class Copier:
         if isinstance(operand.type, ir.IndexType):
             expr = read(operand)
             new = expr.substitute(self.indices)
-            return write(new, before) if new != expr else None
+            return write(new, before) if operand in self.indices or new != expr else None
         return self.values.get(operand)
 
     def _compose(self, apply: ir.Operation) -> None:

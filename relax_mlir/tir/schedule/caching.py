@@ -9,7 +9,7 @@ from relax_mlir.dialects.tir.blocks import BlockOp, ReadOp, WriteOp
 from relax_mlir.dialects.tir.loops import ForOp
 from relax_mlir.mlir import ir, memref
 from relax_mlir.tir.schedule import nest
-from relax_mlir.tir.schedule.accesses import Interval, interval, join
+from relax_mlir.tir.schedule.accesses import Interval, bounded, clipped, is_exact, join
 from relax_mlir.tir.schedule.analysis import (
     Access,
     read_buffers,
@@ -23,8 +23,9 @@ from relax_mlir.tir.schedule.analysis import (
 from relax_mlir.tir.schedule.annotate import access_buffer, check_scope
 from relax_mlir.tir.schedule.body import iter_values
 from relax_mlir.tir.schedule.error import Refusal, label
-from relax_mlir.tir.schedule.index import Index, leaf, proves_nonnegative, value_domain
+from relax_mlir.tir.schedule.index import Index, leaf, value_domain
 from relax_mlir.tir.schedule.index_write import write
+from relax_mlir.tir.schedule.inline import predicate_is_domain
 from relax_mlir.tir.schedule.state import (
     ScheduleState,
     add_access,
@@ -89,6 +90,7 @@ def cache_write(
     readers = [b for b in blocks if b in (consumer_blocks or []) and buffer in read_buffers(b)]
     place = place_after(block, [b for b in blocks if buffer in read_buffers(b) and b != block])
     box = _region(buffer, [block], writes_of, place)
+    _require_whole(block, place)
     cache = _cache_buffer(buffer, storage_scope, scope)
     copy = copy_block(_block_name(buffer, storage_scope), cache, buffer, box, place)
     redirect(block, buffer, cache, loads=True, stores=True)
@@ -168,23 +170,23 @@ def _region(
         for access in accesses(block):
             if root_buffer(access.buffer) != buffer:
                 continue
-            box = [_bounded(o.substitute(values), s.substitute(values), inside, extent)
+            box = [bounded(o.substitute(values), s.substitute(values), inside, extent)
                    for (o, s), extent in zip(access.region, shape, strict=True)]  # fmt: skip
             found = box if found is None else join(found, box)
     assert found is not None, "the caller chose blocks that access the buffer"
-    return found
+    return [clipped(side, extent) for side, extent in zip(found, shape, strict=True)]
 
 
-def _bounded(
-    offset: Index, size: Index, inside: Callable[[ir.Value], bool], extent: Index
-) -> Interval:
-    """The interval of an access, no wider than the buffer."""
-    first, last = interval(offset, inside), interval(offset + size - 1, inside)
-    if first is None or last is None:
-        return Index(), extent - 1
-    low = first[0] if proves_nonnegative(first[0]) else Index()
-    high = last[1] if proves_nonnegative(extent - 1 - last[1]) else extent - 1
-    return low, high
+def _require_whole(block: BlockOp, place: Place) -> None:
+    """The block must write all of the box that is copied: nothing else is in the new buffer."""
+    around = {loop.induction_variable for loop in place.loops()}
+
+    def inside(value: ir.Value) -> bool:
+        return value not in around and nest.encloses(place.scope, value)
+
+    whole = not len(block.predicate) or predicate_is_domain(block)
+    if not whole or not all(is_exact(block, access, inside) for access in writes_of(block)):
+        raise Refusal(f"{label(block)} does not write a whole box of its output", block)
 
 
 # -- building ---------------------------------------------------------------------------------
@@ -214,7 +216,7 @@ def last_allocation(scope: ir.OpView) -> ir.InsertionPoint:
     body = nest.body_of(scope)
     place: ir.OpView | None = None
     for op in body.operations:
-        head = op.operation.name in ("tir.alloc_buffer", "tir.read", "tir.write")
+        head = op.operation.name in ("tir.alloc_buffer", "tir.read", "tir.write", "memref.dim")
         if not head and not nest.is_movable(op):
             break
         if head:

@@ -8,7 +8,7 @@ from relax_mlir.dialects.tir.blocks import BlockOp
 from relax_mlir.dialects.tir.loops import ForOp
 from relax_mlir.mlir import arith, ir
 from relax_mlir.tir.schedule import nest
-from relax_mlir.tir.schedule.accesses import Interval, interval, join
+from relax_mlir.tir.schedule.accesses import Interval, bounded, interval, is_exact, join
 from relax_mlir.tir.schedule.analysis import (
     Access,
     consumers,
@@ -36,9 +36,10 @@ from relax_mlir.tir.schedule.index import (
     value_domain,
 )
 from relax_mlir.tir.schedule.index_write import write
-from relax_mlir.tir.schedule.inline import conditions
+from relax_mlir.tir.schedule.inline import predicate_is_domain
 from relax_mlir.tir.schedule.state import (
     ScheduleState,
+    buffer_shape,
     erase_dead_arithmetic,
     mark_scheduled,
     new_loop,
@@ -94,6 +95,8 @@ def reverse_compute_at(
         if maker not in makers and _order(maker) > _order(loop):
             raise Refusal(f"{label(maker)} comes after {label(loop)}", maker, loop)
     _require_finished(makers, loop)
+    for maker in makers:
+        require_exact(maker, loop)
     _require_outputs_free(block, loop)
     buffers = [b for m in makers for b in written_buffers(m) if b in read_buffers(block)]
     made = _regions(buffers, makers, writes_of, loop)
@@ -123,18 +126,21 @@ def _require_movable(block: BlockOp, loop: ForOp) -> None:
     if nest.is_ancestor(loop, block):
         raise Refusal(f"{label(block)} is already under {label(loop)}", block, loop)
     require_complete_or_reduction(block)
-    if len(block.predicate) and not _predicate_is_domain(block):
+    if len(block.predicate) and not predicate_is_domain(block):
         raise Refusal(f"{label(block)} has a predicate that does not only keep its variables in "
                       "their domain", block)  # fmt: skip
 
 
-def _predicate_is_domain(block: BlockOp) -> bool:
-    bindings = list(iter_values(block).values())
-    limits = [as_index(low) + as_index(extent) for low, extent in block.domain_pairs]
-    return all(
-        (value, limit) in zip(bindings, limits, strict=True)
-        for value, limit in conditions(block.predicate[0])
-    )
+def require_exact(maker: BlockOp, loop: ForOp) -> None:
+    """What the block writes in one iteration must be a whole box of the buffer."""
+
+    def inside(value: ir.Value) -> bool:
+        return value != loop.induction_variable and nest.encloses(loop, value)
+
+    whole = not len(maker.predicate) or predicate_is_domain(maker)
+    if not whole or not all(is_exact(maker, access, inside) for access in writes_of(maker)):
+        raise Refusal(f"{label(maker)} does not write a whole box in an iteration of "
+                      f"{label(loop)}", maker, loop)  # fmt: skip
 
 
 def _require_inputs_kept(block: BlockOp, loop: ForOp) -> None:
@@ -200,20 +206,11 @@ def _regions(
             if buffer not in buffers or buffer != access.buffer:
                 continue
             box = [
-                _relaxed(o.substitute(values), s.substitute(values), inside, block)
-                for o, s in access.region
+                bounded(o.substitute(values), s.substitute(values), inside, extent)
+                for (o, s), extent in zip(access.region, buffer_shape(buffer), strict=True)
             ]
             found[buffer] = join(found[buffer], box) if buffer in found else box
     return found
-
-
-def _relaxed(
-    offset: Index, size: Index, inside: Callable[[ir.Value], bool], block: BlockOp
-) -> Interval:
-    first, last = interval(offset, inside), interval(offset + size - 1, inside)
-    if first is None or last is None:
-        raise Refusal(f"cannot bound the region {offset} that {label(block)} accesses", block)
-    return first[0], last[1]
 
 
 Solver = Callable[[int, Index, Index, Interval], Interval]
@@ -256,7 +253,7 @@ def _solve(
 def _linear_in_one(offset: Index, block: BlockOp) -> tuple[ir.Value, int, Index] | None:
     """`(v, c, d)` for an offset `c * v + d` with one iteration variable and a constant c > 0."""
     variables = [v for v in offset.leaves() if nest.encloses(block, v)]
-    if len(variables) != 1:
+    if len(variables) != 1 or variables[0] not in block.iter_vars:
         return None
     (variable,) = variables
     unit = leaf(variable)

@@ -21,7 +21,7 @@ from relax_mlir.tir.schedule.analysis import (
 )
 from relax_mlir.tir.schedule.body import Copier, body_statements, loads_of, stores_in
 from relax_mlir.tir.schedule.error import Refusal, label
-from relax_mlir.tir.schedule.index import Index, as_index, proves_equal, proves_nonnegative
+from relax_mlir.tir.schedule.index import Index, as_index, proves_nonnegative
 from relax_mlir.tir.schedule.index_write import write
 from relax_mlir.tir.schedule.state import ScheduleState, erase_dead_arithmetic
 
@@ -272,23 +272,20 @@ def _guards(
             guards.append((value, limit))
         if not proves_nonnegative(value - first):
             guards.append((first - 1, value))
-    if len(block.predicate) and not _implied(block, producer):
+    if len(block.predicate) and not predicate_is_domain(block):
         raise Refusal(f"{label(block)} has a predicate", block, hint="inline before you split")
     return guards
 
 
-def _implied(block: BlockOp, producer: BlockOp) -> bool:
-    """True when the consumer's predicate only says that its variables are in their domain.
+def predicate_is_domain(block: BlockOp) -> bool:
+    """True when the predicate only says that iteration variables are in their domain.
 
-    A split of loops adds just these; the domain is checked on its own.
+    A split of loops adds just these; whoever changes the bindings checks the domains anew.
     """
-    limits = [as_index(low) + as_index(extent) for low, extent in block.domain_pairs]
     bindings = [as_index(b) for b in block.bindings]
-    for value, limit in conditions(block.predicate[0]):
-        same = [n for n, binding in enumerate(bindings) if proves_equal(binding, value)]
-        if not any(proves_equal(limits[n], limit) for n in same):
-            return False
-    return True
+    limits = [as_index(low) + as_index(extent) for low, extent in block.domain_pairs]
+    pairs = list(zip(bindings, limits, strict=True))
+    return all(part in pairs for part in conditions(block.predicate[0]))
 
 
 def conditions(predicate: ir.Value) -> list[tuple[Index, Index]]:

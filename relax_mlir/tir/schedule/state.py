@@ -51,6 +51,10 @@ class ScheduleState:
     def erase(self, op: ir.OpView) -> None:
         """Erase an operation with what is inside it; random variables of them become invalid."""
         gone = {op, *nest.descend(op)}
+        for inner in gone:
+            for result in inner.operation.results:
+                if any(use.owner.operation.opview not in gone for use in result.uses):
+                    raise AssertionError(f"{inner.operation.name} is erased but still used")
         for variable, place in self.places.items():
             if isinstance(place, ir.OpView) and place in gone:
                 self.places[variable] = None
@@ -271,5 +275,6 @@ def erase_dead_arithmetic(root: ir.OpView) -> None:
     """Erase the arithmetic inside `root` that nothing uses any more."""
     for op in reversed(list(nest.descend(root))):
         results = op.operation.results
-        if nest.is_movable(op) and all(not any(True for _ in r.uses) for r in results):
+        pure = nest.is_movable(op) or op.operation.name == "memref.load"
+        if pure and all(not any(True for _ in r.uses) for r in results):
             op.operation.erase()

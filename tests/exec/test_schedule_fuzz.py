@@ -1,0 +1,330 @@
+"""Random chains of schedule primitives: whatever a schedule accepts must not change the results.
+
+Each chain starts from one of the programs below, tries random primitives on random loops and blocks
+(a refusal is fine), and is then compiled and compared with the unscheduled program, whose own result
+is checked against numpy.  `python tests/exec/test_schedule_fuzz.py 1000 7` runs 1000 chains from
+seed 7.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from relax_mlir.driver.build_module import build
+from relax_mlir.errors import ScheduleError
+from relax_mlir.ir import IRModule
+from relax_mlir.script import ir as I
+from relax_mlir.script import tir as T
+from relax_mlir.tir.schedule import Schedule
+
+
+@I.ir_module
+class MatmulRelu:
+    @T.prim_func
+    def main(
+        A: T.Buffer((14, 12), "float32"),
+        W: T.Buffer((12, 18), "float32"),
+        D: T.Buffer((14, 18), "float32"),
+    ):
+        B = T.alloc_buffer((14, 12), "float32")
+        C = T.alloc_buffer((14, 18), "float32")
+        for i, j in T.grid(14, 12):
+            with T.block("B"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                B[vi, vj] = A[vi, vj] + T.float32(1)
+        for i, j, k in T.grid(14, 18, 12):
+            with T.block("C"):
+                vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+                with T.init():
+                    C[vi, vj] = T.float32(0)
+                C[vi, vj] = C[vi, vj] + B[vi, vk] * W[vk, vj]
+        for i, j in T.grid(14, 18):
+            with T.block("D"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                D[vi, vj] = T.max(C[vi, vj], T.float32(0))
+
+
+@I.ir_module
+class Transposed:
+    @T.prim_func
+    def main(A: T.Buffer((8, 6, 10), "int32"), D: T.Buffer((10, 8, 6), "int32")):
+        B = T.alloc_buffer((6, 8, 10), "int32")
+        C = T.alloc_buffer((10, 6, 8), "int32")
+        for i, j, k in T.grid(6, 8, 10):
+            with T.block("B"):
+                vi, vj, vk = T.axis.remap("SSS", [i, j, k])
+                B[vi, vj, vk] = A[vj, vi, vk] * 3
+        for i, j, k in T.grid(10, 6, 8):
+            with T.block("C"):
+                vi, vj, vk = T.axis.remap("SSS", [i, j, k])
+                C[vi, vj, vk] = B[vj, vk, vi] - 2
+        for i, j, k in T.grid(10, 8, 6):
+            with T.block("D"):
+                vi, vj, vk = T.axis.remap("SSS", [i, j, k])
+                D[vi, vj, vk] = C[vi, vk, vj] + A[vj, vk, vi]
+
+
+@I.ir_module
+class PaddedConv:
+    @T.prim_func
+    def main(
+        A: T.Buffer((3, 12), "float32"),
+        W: T.Buffer((4, 3, 3), "float32"),
+        Y: T.Buffer((4, 12), "float32"),
+    ):
+        P = T.alloc_buffer((3, 14), "float32")
+        C = T.alloc_buffer((4, 12), "float32")
+        for c, x in T.grid(3, 14):
+            with T.block("P"):
+                vc, vx = T.axis.remap("SS", [c, x])
+                P[vc, vx] = T.if_then_else(
+                    vx >= 1 and vx < 13, A[vc, vx - 1], T.float32(0)
+                )
+        for o, x, c, r in T.grid(4, 12, 3, 3):
+            with T.block("C"):
+                vo, vx, vc, vr = T.axis.remap("SSRR", [o, x, c, r])
+                with T.init():
+                    C[vo, vx] = T.float32(0)
+                C[vo, vx] = C[vo, vx] + P[vc, vx + vr] * W[vo, vc, vr]
+        for o, x in T.grid(4, 12):
+            with T.block("Y"):
+                vo, vx = T.axis.remap("SS", [o, x])
+                Y[vo, vx] = C[vo, vx] * T.float32(0.5)
+
+
+@I.ir_module
+class Softmax:
+    @T.prim_func
+    def main(A: T.Buffer((5, 16), "float32"), Y: T.Buffer((5, 16), "float32")):
+        M = T.alloc_buffer((5,), "float32")
+        E = T.alloc_buffer((5, 16), "float32")
+        S = T.alloc_buffer((5,), "float32")
+        for i, k in T.grid(5, 16):
+            with T.block("M"):
+                vi, vk = T.axis.remap("SR", [i, k])
+                with T.init():
+                    M[vi] = T.float32(-3e38)
+                M[vi] = T.max(M[vi], A[vi, vk])
+        for i, j in T.grid(5, 16):
+            with T.block("E"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                E[vi, vj] = T.exp(A[vi, vj] - M[vi])
+        for i, k in T.grid(5, 16):
+            with T.block("S"):
+                vi, vk = T.axis.remap("SR", [i, k])
+                with T.init():
+                    S[vi] = T.float32(0)
+                S[vi] = S[vi] + E[vi, vk]
+        for i, j in T.grid(5, 16):
+            with T.block("Y"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                Y[vi, vj] = E[vi, vj] / S[vi]
+
+
+@I.ir_module
+class Blur:
+    @T.prim_func
+    def main(A: T.Buffer((18,), "int32"), Y: T.Buffer((14,), "int32")):
+        B = T.alloc_buffer((16,), "int32")
+        for i in range(16):
+            with T.block("B"):
+                vi = T.axis.spatial(16, i)
+                B[vi] = A[vi] + A[vi + 1] * 2 + A[vi + 2]
+        for i in range(14):
+            with T.block("Y"):
+                vi = T.axis.spatial(14, i)
+                Y[vi] = B[vi] + B[vi + 1] + B[vi + 2]
+
+
+@I.ir_module
+class Gather:
+    @T.prim_func
+    def main(
+        A: T.Buffer((20, 4), "float32"), X: T.Buffer((9,), "int32"), Y: T.Buffer((9, 4), "float32")
+    ):
+        B = T.alloc_buffer((20, 4), "float32")
+        for i, j in T.grid(20, 4):
+            with T.block("B"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                B[vi, vj] = A[vi, vj] * T.float32(2)
+        for i, j in T.grid(9, 4):
+            with T.block("Y"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                Y[vi, vj] = B[X[vi], vj] + T.float32(1)
+
+
+@I.ir_module
+class Dynamic:
+    @T.prim_func
+    def main(a: T.handle, y: T.handle):
+        n = T.int32()
+        A = T.match_buffer(a, (n, 8), "float32")
+        Y = T.match_buffer(y, (n,), "float32")
+        B = T.alloc_buffer((n, 8), "float32")
+        for i, j in T.grid(n, 8):
+            with T.block("B"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                B[vi, vj] = A[vi, vj] - T.float32(1)
+        for i, k in T.grid(n, 8):
+            with T.block("Y"):
+                vi, vk = T.axis.remap("SR", [i, k])
+                with T.init():
+                    Y[vi] = T.float32(0)
+                Y[vi] = Y[vi] + B[vi, vk] * B[vi, vk]
+
+
+def _floats(*shapes: tuple[int, ...]) -> Callable[[np.random.Generator], list[Any]]:
+    return lambda rng: [rng.standard_normal(s).astype("float32") for s in shapes]
+
+
+def _ints(*shapes: tuple[int, ...]) -> Callable[[np.random.Generator], list[Any]]:
+    return lambda rng: [rng.integers(-9, 9, s).astype("int32") for s in shapes]
+
+
+def _conv(a: np.ndarray, w: np.ndarray) -> np.ndarray:
+    padded = np.pad(a, ((0, 0), (1, 1)))
+    windows = np.stack([padded[:, r : r + 12] for r in range(3)])
+    return np.einsum("ocr,rcx->ox", w, windows) * np.float32(0.5)
+
+
+def _blur(a: np.ndarray) -> np.ndarray:
+    b = a[:16] + a[1:17] * 2 + a[2:18]
+    return b[:14] + b[1:15] + b[2:16]
+
+
+def _softmax(a: np.ndarray) -> np.ndarray:
+    e = np.exp(a - a.max(1, keepdims=True))
+    return e / e.sum(1, keepdims=True)
+
+
+# name: (module, inputs, result by numpy)
+PROGRAMS: dict[str, tuple[IRModule, Callable[..., list[Any]], Callable[..., np.ndarray]]] = {
+    "matmul_relu": (
+        MatmulRelu, _floats((14, 12), (12, 18)), lambda a, w: np.maximum((a + 1) @ w, 0)
+    ),
+    "transposed": (
+        Transposed, _ints((8, 6, 10)), lambda a: (a * 3 - 2 + a).transpose(2, 0, 1)
+    ),
+    "padded_conv": (PaddedConv, _floats((3, 12), (4, 3, 3)), _conv),
+    "softmax": (Softmax, _floats((5, 16)), _softmax),
+    "blur": (Blur, _ints((18,)), _blur),
+    "gather": (
+        Gather,
+        lambda rng: [*_floats((20, 4))(rng), rng.integers(0, 20, 9).astype("int32")],
+        lambda a, x: a[x] * 2 + 1,
+    ),
+    "dynamic": (Dynamic, _floats((13, 8)), lambda a: ((a - 1) ** 2).sum(1)),
+}  # fmt: skip
+
+
+def _some_loop(sch: Schedule, rng: random.Random) -> Any:
+    loops = sch.get_loops(_some_block(sch, rng))
+    return rng.choice(loops)
+
+
+def _some_block(sch: Schedule, rng: random.Random) -> Any:
+    return rng.choice(sch.get_child_blocks(sch.get_block("root")))
+
+
+def _factors(rng: random.Random) -> list[int | None]:
+    factors: list[int | None] = [rng.choice([1, 2, 3, 4, 5]) for _ in range(rng.choice([1, 1, 2]))]
+    factors.insert(rng.randrange(len(factors) + 1), None)
+    return factors
+
+
+def _reorder(sch: Schedule, rng: random.Random) -> None:
+    loops = sch.get_loops(_some_block(sch, rng))
+    rng.shuffle(loops)
+    sch.reorder(*loops[: rng.randrange(1, len(loops) + 1)])
+
+
+def _fuse(sch: Schedule, rng: random.Random) -> None:
+    loops = sch.get_loops(_some_block(sch, rng))
+    start = rng.randrange(len(loops))
+    sch.fuse(*loops[start : start + 2])
+
+
+def _rfactor(sch: Schedule, rng: random.Random) -> None:
+    sch.rfactor(_some_loop(sch, rng), rng.choice([0, 0, -1]))
+
+
+Move = Callable[[Schedule, random.Random], Any]
+MOVES: list[tuple[int, Move]] = [
+    (6, lambda s, r: s.split(_some_loop(s, r), _factors(r))),
+    (3, _fuse),
+    (5, _reorder),
+    (1, lambda s, r: s.parallel(_some_loop(s, r))),
+    (1, lambda s, r: s.vectorize(_some_loop(s, r))),
+    (1, lambda s, r: s.unroll(_some_loop(s, r))),
+    (1, lambda s, r: s.add_unit_loop(_some_loop(s, r))),
+    (2, lambda s, r: s.compute_inline(_some_block(s, r))),
+    (2, lambda s, r: s.reverse_compute_inline(_some_block(s, r))),
+    (6, lambda s, r: s.compute_at(_some_block(s, r), _some_loop(s, r), r.random() < 0.3)),
+    (6, lambda s, r: s.reverse_compute_at(_some_block(s, r), _some_loop(s, r), r.random() < 0.3)),
+    (2, lambda s, r: s.cache_read(_some_block(s, r), r.choice([0, 0, 1]), "global")),
+    (2, lambda s, r: s.cache_write(_some_block(s, r), 0, "global")),
+    (2, lambda s, r: s.decompose_reduction(_some_block(s, r), _some_loop(s, r))),
+    (2, _rfactor),
+]
+
+
+def run_chain(name: str, seed: int, length: int = 12) -> Schedule:
+    """Apply up to `length` random primitives to a program and check the result."""
+    rng = random.Random(f"{name} {seed}")
+    module, inputs, reference = PROGRAMS[name]
+    sch = Schedule(module, debug_mask="all", error_render_level="fast", seed=seed)
+    weights = [weight for weight, _ in MOVES]
+    for _ in range(length):
+        move = rng.choices([m for _, m in MOVES], weights)[0]
+        try:
+            move(sch, rng)
+        except ScheduleError as error:
+            assert "does not verify" not in str(error), sch.trace
+    arrays = inputs(np.random.default_rng(seed))
+    wanted = reference(*arrays)
+    result = np.zeros(wanted.shape, wanted.dtype)
+    build(sch.mod)["main"](*arrays, result)
+    np.testing.assert_allclose(result, wanted, rtol=2e-4, atol=2e-4, err_msg=str(sch.trace))
+    return sch
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("seed", range(15))
+def test_chain_keeps_the_results(name: str, seed: int) -> None:
+    sch = run_chain(name, seed)
+    assert IRModule.parse(sch.mod.mlir()) == sch.mod
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_replay_gives_the_same_module(name: str) -> None:
+    sch = run_chain(name, 101)
+    again = Schedule(PROGRAMS[name][0])
+    sch.trace.apply_to_schedule(again)
+    assert again.mod == sch.mod
+    from_json = Schedule(PROGRAMS[name][0])
+    sch.trace.apply_json_to_schedule(sch.trace.as_json(), from_json)
+    assert from_json.mod == sch.mod
+
+
+def main(count: int, seed: int) -> None:
+    """Run `count` chains and print those that go wrong."""
+    failures = 0
+    for number in range(seed, seed + count):
+        print(number, end=" ", flush=True)
+        name = list(PROGRAMS)[number % len(PROGRAMS)]
+        try:
+            run_chain(name, number)
+        except Exception as error:
+            failures += 1
+            print(f"--- {name} {number}: {type(error).__name__}\n{error}")
+    print(f"{count} chains, {failures} failures")
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 0)
