@@ -11,7 +11,7 @@ import functools
 import inspect
 import re
 from collections.abc import Callable, Mapping
-from types import FunctionType
+from types import FunctionType, ModuleType
 from typing import Any
 
 from relax_mlir.script.forms.blocks import (
@@ -33,7 +33,6 @@ from relax_mlir.script.forms.loops import (
 )
 from relax_mlir.script.forms.macros import MacroDecorator
 from relax_mlir.script.forms.statements import (
-    ConditionForm,
     assert_,
     attr,
     bind,
@@ -53,6 +52,7 @@ from relax_mlir.script.forms.types import (
     alloc_buffer,
     decl_buffer,
     match_buffer,
+    var,
 )
 from relax_mlir.script.parser.entry import FunctionDecorator
 from relax_mlir.tir import expr as _expr
@@ -75,7 +75,6 @@ axis = Axes()
 Buffer = BufferType()
 handle = HandleType()
 let = LetType()
-If = ConditionForm
 Assert = assert_
 LetStmt = let_statement
 
@@ -100,14 +99,9 @@ def let_expression(
     if body is not None:
         return _expr.Let(expr, where, body)  # type: ignore[arg-type]
     result = expr
-    for var, value in reversed(list(where.items())):
-        result = _expr.Let(var, value, result)
+    for variable, value in reversed(list(where.items())):
+        result = _expr.Let(variable, value, result)
     return result
-
-
-def var(dtype: Any, name: str = "") -> Var:
-    """A new variable; it is named when it is assigned."""
-    return Var(name, getattr(dtype, "dtype", dtype))
 
 
 def iter_var(var: Var, dom: Any, iter_type: str, thread_tag: str) -> IterVar:
@@ -139,6 +133,7 @@ ALIASES = {
     "sblock_attr": "block_attr",
     "sblock_alloc_buffer": "alloc_buffer",
     "buffer_decl": "decl_buffer",
+    "buffer": "Buffer",
     "inline": "macro",
     "realize": "alloc_buffer",
     "Let": "let_expression",
@@ -175,7 +170,7 @@ def __getattr__(name: str) -> Any:
     from relax_mlir import tir
 
     value = getattr(tir, name, None)
-    if value is None or name.startswith("_"):
+    if value is None or name.startswith("_") or isinstance(value, ModuleType):
         raise AttributeError(f"T has no '{name}'")
     if isinstance(value, FunctionType):
         value = _with_dtype_keyword(value)
@@ -205,7 +200,6 @@ __all__ = [
     "ALIASES",
     "Assert",
     "Buffer",
-    "If",
     "LetStmt",
     "alloc_buffer",
     "attr",

@@ -79,13 +79,6 @@ class MetaForm:
     value: Any
 
 
-@dataclass
-class ConditionForm:
-    """`with T.If(condition):`, followed inside by `T.Then()` and `T.Else()`."""
-
-    condition: Any
-
-
 def func_attr(attributes: Mapping[str, Any]) -> FuncAttrForm:
     """Attributes of the function."""
     return FuncAttrForm(attributes)

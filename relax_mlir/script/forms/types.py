@@ -171,3 +171,8 @@ def match_buffer(
     if shape is None:
         raise TypeError("match_buffer needs a shape")
     return MatchBufferForm(source, buffer_form("param", shape, dtype, *args, **options))
+
+
+def var(dtype: Any, name: str = "") -> Var:
+    """`T.var("int32")`: a new variable; it is named when it is assigned."""
+    return Var(name, dtype_name(dtype))

@@ -5,8 +5,7 @@ from __future__ import annotations
 import ast
 import importlib
 import sys
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from types import FrameType, FunctionType
 from typing import TYPE_CHECKING, Any
 
@@ -22,16 +21,15 @@ if TYPE_CHECKING:
     from relax_mlir.script.parser.core import DialectParser, ModuleContext
 
 
-@contextmanager
-def _short_traceback() -> Iterator[None]:
-    """Leave the parser's own frames out of an error's traceback: the message has the place."""
+def _parse_for_user(parse: Callable[[], Any]) -> Any:
+    """Parse, and leave the parser's own frames out of an error's traceback: the message has the
+    place."""
     try:
-        yield
+        return parse()
     except ParseError as error:
         cause = error.__cause__
-        if isinstance(cause, Error):
-            cause = None
-        raise error.with_traceback(None) from cause
+        shown = None if isinstance(cause, Error) else cause
+        raise error.with_traceback(None) from shown
 
 
 class FunctionDecorator:
@@ -77,8 +75,7 @@ class FunctionDecorator:
         source, node = sources.of_function(function)
         environment = Environment.of_function(function, frame)
         context = FunctionContext(node, source, environment, options)
-        with _short_traceback():
-            return self.parser_class()(context).parse()
+        return _parse_for_user(lambda: self.parser_class()(context).parse())
 
     def __repr__(self) -> str:
         return f"<decorator {self.name}>"
@@ -103,8 +100,8 @@ class ModuleDecorator:
         if not isinstance(cls, type):
             raise TypeError(f"@ir_module decorates a class, not a {type(cls).__name__}")
         source, node = sources.of_class(cls, frame)
-        with _short_traceback():
-            return parse_class(source, node, Environment.of_frame(frame), cls)
+        environment = Environment.of_frame(frame)
+        return _parse_for_user(lambda: parse_class(source, node, environment, cls))
 
     def __repr__(self) -> str:
         return "<decorator I.ir_module>"

@@ -14,7 +14,14 @@ from typing import Any, TypeVar
 from relax_mlir.ir.function import BaseFunc
 from relax_mlir.script.forms.blocks import BlockForm
 from relax_mlir.script.forms.loops import LoopForm, builtin_range
-from relax_mlir.script.forms.types import BufferForm, DType, HandleType, LetType, MatchBufferForm
+from relax_mlir.script.forms.types import (
+    BufferForm,
+    DType,
+    HandleType,
+    LetType,
+    MatchBufferForm,
+    var,
+)
 from relax_mlir.script.parser import tir_forms
 from relax_mlir.script.parser.core import DialectParser, FunctionContext, is_docstring
 from relax_mlir.script.parser.environment import Environment
@@ -137,9 +144,7 @@ class TirParser(DialectParser):
         target, value = statement.targets[0], statement.value
         parts = value.elts if isinstance(value, ast.Tuple) else [value]
         callees = [self._callee(part) for part in parts]
-        if all(isinstance(c, DType) and type(c) is not HandleType for c in callees) and all(
-            isinstance(part, ast.Call) and not part.args for part in parts
-        ):
+        if all(_makes_symbol(c, part) for c, part in zip(callees, parts, strict=True)):
             for name, symbol in unpack(self.context.source, target, self.evaluate(value)):
                 self._define_symbol(name.id, symbol)
             self._done.add(statement)
@@ -286,7 +291,7 @@ class TirParser(DialectParser):
 
     def let(self, name: str, value: PrimExpr, var: Var | None = None) -> Var:
         """A variable of the program with a value."""
-        variable = var or Var(name, value.dtype)
+        variable = Var(name, value.dtype) if var is None else var
         variable.name = variable.name or name
         self.builder.let(variable, value)
         return variable
@@ -420,6 +425,15 @@ class _Handle:
 
     def __init__(self, name: str):
         self.name = name
+
+
+def _makes_symbol(callee: Any, node: ast.expr) -> bool:
+    """True for `T.int64()` and `T.var("int32")`."""
+    if not isinstance(node, ast.Call):
+        return False
+    if isinstance(callee, DType):
+        return type(callee) is not HandleType and not node.args
+    return callee is var
 
 
 def _is_number(value: Any) -> bool:
