@@ -7,13 +7,14 @@ on a module that is not part of a pipeline.
 from __future__ import annotations
 
 from relax_mlir.lowering.passes import ModuleState
+from relax_mlir.lowering.to_llvm.arith_guard_division import ArithGuardDivision
 from relax_mlir.lowering.to_llvm.free_temporaries import FreeTemporaries
 from relax_mlir.lowering.to_llvm.math_to_polynomials import MathToPolynomials
 from relax_mlir.mlir import PassManager
 
 __all__ = ["CPU_PIPELINE", "OURS", "UPSTREAM", "lower_to_llvm"]
 
-OURS = (MathToPolynomials(), FreeTemporaries())
+OURS = (ArithGuardDivision(), MathToPolynomials(), FreeTemporaries())
 """The passes of ours that come first."""
 
 _CLEAN = ("cse", "loop-invariant-code-motion")
