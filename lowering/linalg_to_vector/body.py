@@ -142,56 +142,84 @@ def emit_body(
     alone becomes one `math.fma`.  With `widen`, f16 and bf16 are computed in f32: arguments must be
     wide already (see `widened`), results are wide, and conversions between the two disappear.
     """
-    values: dict[ir.Value, ir.Value] = dict(zip(block.arguments, arguments, strict=True))
-    type_of = wide_type if widen else _same_type
-    spread: dict[ir.Value, ir.Value] = {}
+    emitter = _BodyEmitter(b, lanes, index, contract, widen)
+    emitter.values.update(zip(block.arguments, arguments, strict=True))
+    for view in block.operations:
+        if view.operation.name == "linalg.yield":
+            return [emitter.value_of(operand) for operand in view.operation.operands]
+        emitter.emit(view.operation)
+    raise AssertionError("a linalg body ends in linalg.yield")
 
-    def value_of(value: ir.Value) -> ir.Value:
-        if value not in values:
-            values[value] = widened(b, value, 1) if widen else value
-        return values[value]
 
-    def vector(value: ir.Value) -> ir.Value:
+class _BodyEmitter:
+    def __init__(
+        self,
+        b: Builder,
+        lanes: int,
+        index: Callable[[int], ir.Value] | None,
+        contract: bool,
+        widen: bool,
+    ):
+        self.b = b
+        self.lanes = lanes
+        self.index = index
+        self.contract = contract
+        self.widen = widen
+        self.type_of = wide_type if widen else _same_type
+        self.values: dict[ir.Value, ir.Value] = {}
+        self._spread: dict[ir.Value, ir.Value] = {}
+
+    def value_of(self, value: ir.Value) -> ir.Value:
+        """What a value of the body has become; one from outside stands for itself."""
+        if value not in self.values:
+            self.values[value] = self._widened(value)
+        return self.values[value]
+
+    def _widened(self, value: ir.Value) -> ir.Value:
+        return widened(self.b, value, self.lanes) if self.widen else value
+
+    def _vector(self, value: ir.Value) -> ir.Value:
         if isinstance(value.type, ir.VectorType):
             return value
-        if value not in spread:
-            spread[value] = b.broadcast(value, lanes)
-        return spread[value]
+        if value not in self._spread:
+            self._spread[value] = self.b.broadcast(value, self.lanes)
+        return self._spread[value]
 
-    for view in block.operations:
-        op = view.operation
-        if op.name == "linalg.yield":
-            return [value_of(operand) for operand in op.operands]
+    def emit(self, op: ir.Operation) -> None:
         if op.name == "linalg.index":
-            assert index is not None
-            values[op.result] = index(ir.IntegerAttr(op.attributes["dim"]).value)
-            continue
-        if op.name == "arith.constant":
-            value = b.constant(op.result.type, op.attributes["value"])
-            values[op.result] = widened(b, value, 1) if widen else value
-            continue
-        operands = [value_of(operand) for operand in op.operands]
-        name = op.name
-        if widen and name in _CONVERSIONS and _scalar_type(operands[0]) == type_of(op.result.type):
-            values[op.result] = operands[0]
-            continue
-        if contract and name == "arith.addf":
+            assert self.index is not None
+            self.values[op.result] = self.index(ir.IntegerAttr(op.attributes["dim"]).value)
+        elif op.name == "arith.constant":
+            constant = self.b.constant(op.result.type, op.attributes["value"])
+            self.values[op.result] = self._widened(constant)
+        elif self.widen and op.name in _CONVERSIONS and self._is_conversion_gone(op):
+            self.values[op.result] = self.value_of(op.operands[0])
+        else:
+            self._emit_operation(op)
+
+    def _is_conversion_gone(self, op: ir.Operation) -> bool:
+        return _scalar_type(self.value_of(op.operands[0])) == self.type_of(op.result.type)
+
+    def _emit_operation(self, op: ir.Operation) -> None:
+        name, sources = op.name, list(op.operands)
+        if self.contract and name == "arith.addf":
             factors = _fused_operands(op)
             if factors is not None:
-                name, operands = "math.fma", [value_of(factor) for factor in factors]
+                name, sources = "math.fma", factors
+        operands = [self.value_of(source) for source in sources]
         is_vector = any(isinstance(o.type, ir.VectorType) for o in operands)
         if is_vector:
-            operands = _spread(name, operands, vector)
+            # A select keeps a scalar condition.
+            keep = 1 if name == "arith.select" else 0
+            if keep and isinstance(operands[0].type, ir.VectorType):
+                keep = 0
+            operands = operands[:keep] + [self._vector(o) for o in operands[keep:]]
+        types = [self.type_of(result.type) for result in op.results]
+        if is_vector:
+            types = [self.b.vector_type(self.lanes, type_) for type_ in types]
         attributes = {} if name != op.name else {a: op.attributes[a] for a in op.attributes}
-        results = [
-            b.vector_type(lanes, type_of(r.type)) if is_vector else type_of(r.type)
-            for r in op.results
-        ]
-        clone = ir.Operation.create(
-            name, results=results, operands=operands, attributes=attributes
-        )
-        values.update(zip(op.results, clone.results, strict=True))
-    raise AssertionError("a linalg body ends in linalg.yield")
+        clone = ir.Operation.create(name, results=types, operands=operands, attributes=attributes)
+        self.values.update(zip(op.results, clone.results, strict=True))
 
 
 def _same_type(type_: ir.Type) -> ir.Type:
@@ -233,15 +261,6 @@ def narrowed(b: Builder, value: ir.Value, element_type: ir.Type, lanes: int) -> 
     is_vector = isinstance(value.type, ir.VectorType)
     type_ = b.vector_type(lanes, element_type) if is_vector else element_type
     return b.op("arith.truncf", type_, [value])
-
-
-def _spread(
-    name: str, operands: list[ir.Value], vector: Callable[[ir.Value], ir.Value]
-) -> list[ir.Value]:
-    """Broadcast the scalars among operands; a select keeps a scalar condition."""
-    if name == "arith.select" and not isinstance(operands[0].type, ir.VectorType):
-        return [operands[0], *(vector(o) for o in operands[1:])]
-    return [vector(o) for o in operands]
 
 
 def _fused_operands(addition: ir.Operation) -> list[ir.Value] | None:

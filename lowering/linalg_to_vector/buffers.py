@@ -7,6 +7,8 @@ from relax_mlir.mlir import ir
 
 __all__ = ["BufferUses", "erase_unused_buffers", "outputs_of"]
 
+# TensorIR's buffers become memref.alloc only later.
+_ALLOCATIONS = ("memref.alloc", "memref.alloca", "tir.alloc_buffer")
 _VIEWS = ("memref.subview", "memref.cast", "memref.reinterpret_cast", "memref.collapse_shape",
           "memref.expand_shape", "memref.view", "memref.reshape", "memref.memory_space_cast")
 
@@ -130,14 +132,14 @@ def outputs_of(op: ir.Operation) -> list[ir.Value]:
 
 def _is_allocation(value: ir.Value) -> bool:
     owner = defining_op(value)
-    return owner is not None and owner.name in ("memref.alloc", "memref.alloca")
+    return owner is not None and owner.name in _ALLOCATIONS
 
 
 def _is_movable(value: ir.Value) -> bool:
     owner = defining_op(value)
     if owner is None or list(owner.operands):
         return False
-    return owner.name in ("memref.alloc", "arith.constant")
+    return owner.name == "arith.constant" or owner.name in _ALLOCATIONS
 
 
 def erase_unused_buffers(function: ir.Operation) -> None:
@@ -145,7 +147,7 @@ def erase_unused_buffers(function: ir.Operation) -> None:
     dead: list[ir.Operation] = []
 
     def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name in ("memref.alloc", "memref.alloca") and not list(op.result.uses):
+        if op.name in _ALLOCATIONS and not list(op.result.uses):
             dead.append(op)
         return ir.WalkResult.ADVANCE
 

@@ -293,7 +293,7 @@ def _operand(
     if not isinstance(value.type, ir.MemRefType):
         return Operand(value, value.type, (ZERO,) * rank, is_scalar=True)
     type_ = ir.MemRefType(value.type)
-    if not _is_row_major(type_):
+    if not _is_row_major(type_) or not _is_addressable(type_.element_type):
         return None
     strides = [ZERO] * rank
     base: list[Extent] = []
@@ -355,6 +355,13 @@ def _dim_extent(
         return extents[expr.position]
     symbols.append((value, position))
     return Extent(1, (len(symbols) - 1,))
+
+
+def _is_addressable(type_: ir.Type) -> bool:
+    """Whether elements fill whole bytes; i1 has no memory form of its own yet."""
+    return isinstance(type_, ir.FloatType) or (
+        isinstance(type_, ir.IntegerType) and type_.width % 8 == 0
+    )
 
 
 def _is_row_major(type_: ir.MemRefType) -> bool:
