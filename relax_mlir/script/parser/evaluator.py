@@ -157,7 +157,7 @@ class Evaluator:
         result: Any = True
         for op, operand in zip(node.ops, node.comparators, strict=True):
             right = self(operand)
-            step = _COMPARE[type(op)](left, right)
+            step = self.semantics.binary(_COMPARE[type(op)], left, right)
             if result is True:
                 result = step
             elif self.semantics.is_symbolic(result) or self.semantics.is_symbolic(step):

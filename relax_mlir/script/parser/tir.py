@@ -7,10 +7,13 @@ tables of `tir_forms` have a row for each.
 from __future__ import annotations
 
 import ast
+import operator
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from typing import Any, TypeVar
 
+from relax_mlir import mlir
+from relax_mlir.dialects.attributes import to_attribute
 from relax_mlir.ir.function import BaseFunc
 from relax_mlir.script.forms.blocks import BlockForm
 from relax_mlir.script.forms.loops import LoopForm, builtin_range
@@ -52,9 +55,25 @@ class TirSemantics(Semantics):
         return Call(a.dtype, "if_then_else", [condition, a, b])
 
     def binary(self, function: Callable[[Any, Any], Any], left: Any, right: Any) -> Any:
-        if isinstance(left, (BufferRegion, Buffer)) or isinstance(right, (BufferRegion, Buffer)):
+        memory = isinstance(left, _MEMORY) or isinstance(right, _MEMORY)
+        if memory and function not in _IDENTITY:
             raise TypeError("arithmetic on a whole buffer or a region; index an element")
+        # Python would turn `0 <= i` into `i >= 0`.
+        if function in _COMPARISONS and isinstance(right, PrimExpr):
+            return _COMPARISONS[function](left, right)
         return function(left, right)
+
+
+_MEMORY = (Buffer, BufferRegion)
+_IDENTITY = (operator.is_, operator.is_not)
+_COMPARISONS = {
+    operator.lt: operators.less,
+    operator.le: operators.less_equal,
+    operator.gt: operators.greater,
+    operator.ge: operators.greater_equal,
+    operator.eq: operators.equal,
+    operator.ne: operators.not_equal,
+}
 
 
 class TirParser(DialectParser):
@@ -72,6 +91,7 @@ class TirParser(DialectParser):
         self.names.environment = _with_range(self.names.environment)
         self.builder = PrimFuncBuilder(context.name, private=bool(self.option("private")))
         self.attributes: dict[str, Any] = {}
+        self.root_annotations: dict[str, Any] = {}
         self.blocks: list[Any] = []
         self.loops: dict[Var, tuple[Any, Any]] = {}
         self.symbols: dict[str, Var] = {}
@@ -91,7 +111,11 @@ class TirParser(DialectParser):
             raise self.error("a private function cannot have a global_symbol", node)
         self.builder.set_attrs(self.attributes)
         self.builder.location = self.span(node)
-        return self.builder.finish()
+        face = self.builder.finish()
+        if self.root_annotations:
+            with mlir.scope():
+                face.operation.attributes["annotations"] = to_attribute(self.root_annotations)
+        return face
 
     # -- the signature ----------------------------------------------------------------------------
 

@@ -148,7 +148,7 @@ def _where(parser: TirParser, form: WhereForm, node: ast.AST) -> None:
 def _block_attr(parser: TirParser, form: BlockAttrForm, node: ast.AST) -> None:
     annotations = python_value(form.annotations)
     if parser.blocks and parser.blocks[-1] is None:
-        parser.attributes.setdefault("root_annotations", {}).update(annotations)
+        parser.root_annotations.update(annotations)
         return
     _frame(parser, "T.block_attr").annotate(annotations)
 

@@ -63,7 +63,22 @@ class PrimFuncPrinter:
             self._attributes()
             for line in self._matches:
                 self.printer.line(line)
-            self.printer.line(f'# with {self.T}.{self.words["block"]}("root"):')
+            self._root()
+
+    def _root(self) -> None:
+        """The function's body is the root block; only annotations make it worth a statement."""
+        attributes = self.face.operation.attributes
+        header = f'with {self.T}.{self.words["block"]}("root"):'
+        with ExitStack() as scopes:
+            if "annotations" in attributes:
+                self.printer.line(header)
+                scopes.enter_context(self.printer.indent())
+                self.printer.line(f"{self.T}.reads()")
+                self.printer.line(f"{self.T}.writes()")
+                annotations = self._annotations(attributes["annotations"])
+                self.printer.line(f"{self.T}.{self.words['attr']}({annotations})")
+            else:
+                self.printer.line(f"# {header}")
             if not self.body(self.face.body):
                 self.printer.line(f"{self.T}.evaluate(0)")
 
