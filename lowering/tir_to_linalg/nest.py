@@ -45,7 +45,7 @@ def is_unscheduled(nest: Nest) -> bool:
     block = nest.block
     if len(block.predicate) or len(nest.loops) != len(block.kinds):
         return False
-    if "annotations" in block.operation.attributes:
+    if _is_annotated_for_scheduling(block.operation):
         return False
     if any(not _is_plain(loop) for loop in nest.loops):
         return False
@@ -55,9 +55,24 @@ def is_unscheduled(nest: Nest) -> bool:
     ):
         if binding != variable or start != 0:
             return False
+        if loop.extent == 0:  # linalg checks the bounds of accesses that never happen
+            return False
         if not dims.equal(dimension(extent), dimension(loop.extent)):
             return False
     return True
+
+
+# Annotations that ask for a lowering of their own.  Others, such as the axis of a softmax, only
+# describe the block.
+_SCHEDULING = ("buffer_dim_align", "double_buffer", "meta_schedule.", "pragma_", "software_",
+               "tensor_core", "thread_", "warp_")  # fmt: skip
+
+
+def _is_annotated_for_scheduling(op: ir.Operation) -> bool:
+    if "annotations" not in op.attributes:
+        return False
+    names = [named.name for named in ir.DictAttr(op.attributes["annotations"])]
+    return any(name.startswith(_SCHEDULING) for name in names)
 
 
 def _is_plain(loop: ForOp) -> bool:

@@ -1,7 +1,7 @@
 """`arith-guard-division`: integer division that cannot end the process.
 
 x86 raises SIGFPE on a division by zero and on the smallest number divided by -1; vectorised code
-divides in unused lanes too.  Guarded, `x / 0` and `x % 0` are 0, as numpy's, and the overflow wraps.
+divides in unused lanes too.  Guarded, `x / 0` and `x % 0` are 0, as numpy's; the overflow wraps.
 Divisions by a constant that is neither 0 nor -1 stay as they are.
 """
 

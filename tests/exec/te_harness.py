@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+
 from relax_mlir import te
 from relax_mlir.driver import compile
 

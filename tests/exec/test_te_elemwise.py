@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+
 from relax_mlir import topi
 
 from .te_harness import check
