@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from relax_mlir.tir.expr import IntImm
+from relax_mlir.tir.expr import Add, IntImm, structural_key
 from relax_mlir.tir.operators import subtract
 
 
@@ -23,10 +23,7 @@ class LoopForm:
 
     def extents(self) -> list[tuple[Any, Any]]:
         """`(min, extent)` of each loop."""
-        return [
-            (start, stop if _is_zero(start) else subtract(stop, start))
-            for start, stop in self.bounds
-        ]
+        return [(start, difference(stop, start)) for start, stop in self.bounds]
 
 
 class RangeForm(LoopForm):
@@ -39,6 +36,15 @@ class RangeForm(LoopForm):
     def __len__(self) -> int:
         ((start, stop),) = self.bounds
         return len(range(int(start), int(stop), int(self.step)))
+
+
+def difference(stop: Any, start: Any) -> Any:
+    """`stop - start`; of `start + n` it is n, whatever start is."""
+    if _is_zero(start):
+        return stop
+    if isinstance(stop, Add) and structural_key(stop.a) == structural_key(start):
+        return stop.b
+    return subtract(stop, start)
 
 
 def _is_zero(value: Any) -> bool:

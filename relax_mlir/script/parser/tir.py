@@ -16,7 +16,7 @@ from relax_mlir import mlir
 from relax_mlir.dialects.attributes import to_attribute
 from relax_mlir.ir.function import BaseFunc
 from relax_mlir.script.forms.blocks import BlockForm
-from relax_mlir.script.forms.loops import LoopForm, builtin_range
+from relax_mlir.script.forms.loops import LoopForm
 from relax_mlir.script.forms.types import (
     BufferForm,
     DType,
@@ -27,7 +27,6 @@ from relax_mlir.script.forms.types import (
 )
 from relax_mlir.script.parser import tir_forms
 from relax_mlir.script.parser.core import DialectParser, FunctionContext, is_docstring
-from relax_mlir.script.parser.environment import Environment
 from relax_mlir.script.parser.evaluator import BINARY, Semantics, unpack
 from relax_mlir.tir import operators
 from relax_mlir.tir.buffer import Buffer, BufferRegion
@@ -88,7 +87,7 @@ class TirParser(DialectParser):
 
     def __init__(self, context: FunctionContext):
         super().__init__(context)
-        self.names.environment = _with_range(self.names.environment)
+        self.names.environment = tir_forms.with_range(self.names.environment)
         self.builder = PrimFuncBuilder(context.name, private=bool(self.option("private")))
         self.attributes: dict[str, Any] = {}
         self.root_annotations: dict[str, Any] = {}
@@ -462,13 +461,6 @@ def _makes_symbol(callee: Any, node: ast.expr) -> bool:
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, (bool, int, float))
-
-
-def _with_range(environment: Environment) -> Environment:
-    """The environment in which `range` is a loop, unless the user defined another."""
-    changed = environment.with_names({})
-    changed.tables = [*changed.tables[:-1], {"range": builtin_range}, changed.tables[-1]]
-    return changed
 
 
 def _pairs(parser: TirParser, target: ast.Tuple | ast.List, values: Any) -> list[Any]:

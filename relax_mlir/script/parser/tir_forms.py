@@ -15,7 +15,7 @@ from relax_mlir.script.forms.blocks import (
     InitForm,
     WhereForm,
 )
-from relax_mlir.script.forms.loops import LoopForm
+from relax_mlir.script.forms.loops import LoopForm, builtin_range, difference
 from relax_mlir.script.forms.macros import Macro, MacroCall, MacroDecorator
 from relax_mlir.script.forms.statements import (
     AssertForm,
@@ -29,7 +29,7 @@ from relax_mlir.script.forms.statements import (
     ThreadForm,
 )
 from relax_mlir.script.forms.types import BufferForm, MatchBufferForm
-from relax_mlir.script.parser.environment import VariableTable
+from relax_mlir.script.parser.environment import Environment, VariableTable
 from relax_mlir.script.parser.evaluator import Evaluator
 from relax_mlir.tir import operators
 from relax_mlir.tir.buffer import BufferRegion
@@ -127,7 +127,7 @@ def _axis(parser: TirParser, name: str, form: AxisForm, node: ast.AST) -> Var:
         domain = parser.loops[binding]
     elif isinstance(domain, (tuple, list)):
         begin, end = domain
-        domain = (begin, operators.subtract(end, begin))
+        domain = (begin, difference(end, begin))
     else:
         domain = (0, domain)
     return frame.iter_var(form.kinds[0], domain, binding, name, form.dtype)
@@ -324,6 +324,13 @@ def _attr(parser: TirParser, form: AttrForm, node: ast.AST) -> None:
 # -- macros ---------------------------------------------------------------------------------------
 
 
+def with_range(environment: Environment) -> Environment:
+    """The environment in which `range` is a loop, unless the user defined another."""
+    changed = environment.with_names({})
+    changed.tables = [*changed.tables[:-1], {"range": builtin_range}, changed.tables[-1]]
+    return changed
+
+
 def local_macro(parser: TirParser, node: ast.FunctionDef) -> Macro:
     """A macro defined inside a function; it sees the function's names."""
     decorators = [
@@ -348,7 +355,7 @@ def _inline(parser: TirParser, call: MacroCall, node: ast.AST) -> None:
         environment = saved[0].environment
         for scope in saved[0].snapshot():
             environment = environment.with_names(scope)
-    parser.names = VariableTable(environment_with_range(parser, environment))
+    parser.names = VariableTable(with_range(environment))
     parser.context.source = macro.source
     parser.evaluate = Evaluator(macro.source, parser.names, parser.semantics)
     try:
@@ -357,15 +364,6 @@ def _inline(parser: TirParser, call: MacroCall, node: ast.AST) -> None:
         parser.visit_body(macro.node.body)
     finally:
         parser.names, parser.evaluate, parser.context.source = saved
-
-
-def environment_with_range(parser: TirParser, environment: Any) -> Any:
-    """The macro's environment with the program's meaning of `range`."""
-    from relax_mlir.script.forms.loops import builtin_range
-
-    changed = environment.with_names({})
-    changed.tables = [*changed.tables[:-1], {"range": builtin_range}, changed.tables[-1]]
-    return changed
 
 
 # -- the tables -----------------------------------------------------------------------------------
