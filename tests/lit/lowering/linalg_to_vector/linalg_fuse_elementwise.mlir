@@ -1,0 +1,74 @@
+// RUN: relax-opt %s --linalg-fuse-elementwise | FileCheck %s
+
+// A chain becomes one operation; the temporary is gone.
+// CHECK-LABEL: func.func @chain
+// CHECK-NOT: memref.alloc
+// CHECK: linalg.generic
+// CHECK-SAME: ins(%arg0, %arg1 : memref<8x16xf32>, memref<8x16xf32>) outs(%arg2 : memref<8x16xf32>)
+// CHECK: %[[SUM:.*]] = arith.addf
+// CHECK: %[[EXP:.*]] = math.exp %[[SUM]]
+// CHECK: linalg.yield %[[EXP]]
+// CHECK-NOT: linalg.generic
+// CHECK: return
+func.func @chain(%a: memref<8x16xf32>, %b: memref<8x16xf32>, %c: memref<8x16xf32>) attributes {tir.noalias} {
+  %t = memref.alloc() : memref<8x16xf32>
+  linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]} ins(%a, %b : memref<8x16xf32>, memref<8x16xf32>) outs(%t : memref<8x16xf32>) {
+  ^bb0(%x: f32, %y: f32, %o: f32):
+    %s = arith.addf %x, %y : f32
+    linalg.yield %s : f32
+  }
+  linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]} ins(%t : memref<8x16xf32>) outs(%c : memref<8x16xf32>) {
+  ^bb0(%x: f32, %o: f32):
+    %e = math.exp %x : f32
+    linalg.yield %e : f32
+  }
+  return
+}
+
+// A transpose moves data only: the product reads its source.
+// CHECK-LABEL: func.func @transpose
+// CHECK-NOT: memref.alloc
+// CHECK: linalg.fill
+// CHECK: linalg.generic
+// CHECK-SAME: ins(%arg0, %arg1 : memref<4x8xf32>, memref<16x8xf32>) outs(%arg2 : memref<4x16xf32>)
+// CHECK-NOT: linalg.generic
+// CHECK: return
+func.func @transpose(%a: memref<4x8xf32>, %w: memref<16x8xf32>, %c: memref<4x16xf32>) attributes {tir.noalias} {
+  %zero = arith.constant 0.0 : f32
+  %t = memref.alloc() : memref<8x16xf32>
+  linalg.generic {indexing_maps = [affine_map<(i, j) -> (j, i)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]} ins(%w : memref<16x8xf32>) outs(%t : memref<8x16xf32>) {
+  ^bb0(%x: f32, %o: f32):
+    linalg.yield %x : f32
+  }
+  linalg.fill ins(%zero : f32) outs(%c : memref<4x16xf32>)
+  linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (i, k)>, affine_map<(i, j, k) -> (k, j)>, affine_map<(i, j, k) -> (i, j)>], iterator_types = ["parallel", "parallel", "reduction"]} ins(%a, %t : memref<4x8xf32>, memref<8x16xf32>) outs(%c : memref<4x16xf32>) {
+  ^bb0(%x: f32, %y: f32, %o: f32):
+    %p = arith.mulf %x, %y : f32
+    %s = arith.addf %o, %p : f32
+    linalg.yield %s : f32
+  }
+  return
+}
+
+// The input of the first operation is overwritten before the second reads: both stay.
+// CHECK-LABEL: func.func @overwritten
+// CHECK: memref.alloc
+// CHECK: linalg.generic
+// CHECK: linalg.fill
+// CHECK: linalg.generic
+func.func @overwritten(%a: memref<8xf32>, %c: memref<8xf32>) attributes {tir.noalias} {
+  %zero = arith.constant 0.0 : f32
+  %t = memref.alloc() : memref<8xf32>
+  linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]} ins(%a : memref<8xf32>) outs(%t : memref<8xf32>) {
+  ^bb0(%x: f32, %o: f32):
+    %n = arith.negf %x : f32
+    linalg.yield %n : f32
+  }
+  linalg.fill ins(%zero : f32) outs(%a : memref<8xf32>)
+  linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]} ins(%t : memref<8xf32>) outs(%c : memref<8xf32>) {
+  ^bb0(%x: f32, %o: f32):
+    %n = math.absf %x : f32
+    linalg.yield %n : f32
+  }
+  return
+}

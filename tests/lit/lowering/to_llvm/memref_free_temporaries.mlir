@@ -1,0 +1,41 @@
+// RUN: relax-opt %s --memref-free-temporaries | FileCheck %s
+
+// CHECK-LABEL: func.func @small
+// CHECK: memref.alloca() {alignment = 64 : i64} : memref<16xf32>
+// CHECK-NOT: memref.dealloc
+// CHECK: return
+func.func @small(%x: f32, %i: index) {
+  %t = memref.alloc() : memref<16xf32>
+  memref.store %x, %t[%i] : memref<16xf32>
+  return
+}
+
+// CHECK-LABEL: func.func @large
+// CHECK: %[[T:.*]] = memref.alloc() {alignment = 64 : i64} : memref<65536xf32>
+// CHECK: memref.dealloc %[[T]]
+// CHECK-NEXT: return
+func.func @large(%x: f32, %i: index) {
+  %t = memref.alloc() : memref<65536xf32>
+  memref.store %x, %t[%i] : memref<65536xf32>
+  return
+}
+
+// CHECK-LABEL: func.func @run_time_size
+// CHECK: %[[T:.*]] = memref.alloc(%{{.*}})
+// CHECK: memref.dealloc %[[T]]
+func.func @run_time_size(%x: f32, %i: index) {
+  %t = memref.alloc(%i) : memref<?xf32>
+  memref.store %x, %t[%i] : memref<?xf32>
+  return
+}
+
+// What is returned, through a view or not, is the caller's.
+// CHECK-LABEL: func.func @returned
+// CHECK: memref.alloc() : memref<65536xf32>
+// CHECK-NOT: memref.dealloc
+// CHECK: return
+func.func @returned() -> memref<?xf32> {
+  %t = memref.alloc() : memref<65536xf32>
+  %v = memref.cast %t : memref<65536xf32> to memref<?xf32>
+  return %v : memref<?xf32>
+}
