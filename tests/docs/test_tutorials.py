@@ -16,7 +16,7 @@ import pytest
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 PAGES = sorted(DOCS.rglob("*.md"))
-_FENCE = re.compile(r"^```(\w*) *(.*)\n(.*?)^```\n", re.MULTILINE | re.DOTALL)
+_FENCE = re.compile(r"^```(\w*) *([^\n]*)\n(.*?)^```\n", re.MULTILINE | re.DOTALL)
 
 
 def blocks(text: str) -> list[tuple[str, str, str, int]]:
