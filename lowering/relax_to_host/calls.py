@@ -27,7 +27,7 @@ from relax_mlir.lowering.relax_to_host.values import (
 )
 from relax_mlir.lowering.to_llvm.ffi_abi import ANY
 from relax_mlir.lowering.to_llvm.ffi_arguments import TensorSpec
-from relax_mlir.lowering.to_llvm.ffi_signature import read_signature
+from relax_mlir.lowering.to_llvm.ffi_signature import MAY_RAISE, read_signature
 from relax_mlir.lowering.to_llvm.ffi_text import call_text
 from relax_mlir.lowering.to_llvm.make_packed_api import (
     FFI_PREFIX,
@@ -71,6 +71,8 @@ class _KernelCall:
         text = self.host.text
         operands, kinds_text = ", ".join(self.operands), ", ".join(self.kinds)
         text.line(f"func.call @{self.callee}{KERNEL_SUFFIX}({operands}) : ({kinds_text}) -> ()")
+        if MAY_RAISE in kernel.attributes:
+            self.host.check(text.call("relax_ffi_pending_error", [], [], "i32"))
 
     def _add_tensor(self, index: int, value: TensorValue, spec: object, kind: ir.Type) -> None:
         where = f"@{self.callee}: argument {index}"

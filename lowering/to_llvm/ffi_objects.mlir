@@ -258,3 +258,24 @@ func.func private @relax_ffi_call_global(%name: !llvm.ptr, %length: i64, %args: 
   %released = llvm.call @TVMFFIObjectDecRef(%function) : (!llvm.ptr) -> i32
   return %status : i32
 }
+
+// TVMFFIErrorMoveFromRaised takes the error out of the thread and hands over its reference; putting
+// it back takes a new one.
+func.func private @relax_ffi_pending_error() -> i32 {
+  %i0 = arith.constant 0 : i32
+  %i1 = arith.constant 1 : i32
+  %fail = arith.constant -1 : i32
+  %null = llvm.mlir.zero : !llvm.ptr
+  %slot = llvm.alloca %i1 x !llvm.ptr : (i32) -> !llvm.ptr
+  llvm.store %null, %slot : !llvm.ptr, !llvm.ptr
+  llvm.call @TVMFFIErrorMoveFromRaised(%slot) : (!llvm.ptr) -> ()
+  %error = llvm.load %slot : !llvm.ptr -> !llvm.ptr
+  %none = llvm.icmp "eq" %error, %null : !llvm.ptr
+  %status = arith.select %none, %i0, %fail : i32
+  scf.if %none {
+  } else {
+    llvm.call @TVMFFIErrorSetRaised(%error) : (!llvm.ptr) -> ()
+    %released = llvm.call @TVMFFIObjectDecRef(%error) : (!llvm.ptr) -> i32
+  }
+  return %status : i32
+}

@@ -10,7 +10,10 @@ from relax_mlir.dialects import dims, dtypes
 from relax_mlir.lowering.to_llvm.ffi_arguments import ScalarSpec, TensorSpec
 from relax_mlir.mlir import dynamic, ir
 
-__all__ = ["Spec", "is_prim_func", "read_signature", "symbol_name"]
+__all__ = ["MAY_RAISE", "Spec", "is_prim_func", "read_signature", "symbol_name"]
+
+MAY_RAISE = "ffi.may_raise"
+"""Marks a function that may return with an error raised in the thread."""
 
 Spec = TensorSpec | ScalarSpec
 

@@ -21,6 +21,8 @@ process.  Code made just in time shares one compiled copy; a library gets them a
         give up an owned value; the Any becomes None
     relax_ffi_call_global(name, length, args, count, out any) -> i32
         call a registered function; raises ValueError when there is none of that name
+    relax_ffi_pending_error() -> i32
+        -1 when an error is raised in the thread, else 0
 """
 
 from __future__ import annotations
@@ -44,6 +46,7 @@ SUPPORT_SYMBOLS = {
     "relax_ffi_own": "(!llvm.ptr, !llvm.ptr) -> i32",
     "relax_ffi_release": "(!llvm.ptr)",
     "relax_ffi_call_global": "(!llvm.ptr, i64, !llvm.ptr, i32, !llvm.ptr) -> i32",
+    "relax_ffi_pending_error": "() -> i32",
 }
 
 # Functions of libc and libtvm_ffi that host code calls.
@@ -53,6 +56,8 @@ DECLARATIONS = {
     "memcpy": "(!llvm.ptr, !llvm.ptr, i64) -> !llvm.ptr",
     "snprintf": "(!llvm.ptr, i64, !llvm.ptr, ...) -> i32",
     "TVMFFIErrorSetRaisedFromCStr": "(!llvm.ptr, !llvm.ptr)",
+    "TVMFFIErrorMoveFromRaised": "(!llvm.ptr)",
+    "TVMFFIErrorSetRaised": "(!llvm.ptr)",
     "TVMFFITensorFromDLPackVersioned": "(!llvm.ptr, i32, i32, !llvm.ptr) -> i32",
     "TVMFFIDataTypeToString": "(!llvm.ptr, !llvm.ptr) -> i32",
     "TVMFFIGetTypeInfo": "(i32) -> !llvm.ptr",
@@ -81,6 +86,7 @@ _HOT = (
     "relax_ffi_own",
     "relax_ffi_release",
     "relax_ffi_call_global",
+    "relax_ffi_pending_error",
 )
 _COLD_ATTRIBUTES = ("cold", "noinline", "optnone")
 

@@ -19,6 +19,7 @@ from relax_mlir.lowering.to_llvm.ffi_arguments import (
 )
 from relax_mlir.lowering.to_llvm.ffi_dims import DimensionValues
 from relax_mlir.lowering.to_llvm.ffi_signature import (
+    MAY_RAISE,
     is_prim_func,
     read_signature,
     symbol_name,
@@ -109,7 +110,10 @@ def _write_wrapper(module: ModuleText, op: ir.Operation) -> None:
     reader.finish()
     types = ", ".join(str(kind) for kind in kinds)
     text.line(f"func.call @{name}{KERNEL_SUFFIX}({', '.join(operands)}) : ({types}) -> ()")
-    text.line(f"return {text.constant(0, 'i32')} : i32")
+    status = text.constant(0, "i32")
+    if MAY_RAISE in op.attributes:
+        status = text.call("relax_ffi_pending_error", [], [], "i32")
+    text.line(f"return {status} : i32")
     text.finish()
 
 

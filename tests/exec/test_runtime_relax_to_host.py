@@ -409,6 +409,70 @@ def test_branches(positive: bool) -> None:
     np.testing.assert_array_equal(machine(text)["main"](x, y).numpy(), expected)
 
 
+@pytest.mark.parametrize("escaping", [True, False])
+def test_several_outputs_of_one_call(escaping: bool) -> None:
+    text = """
+func.func private @both(
+    %x: memref<?xf32> {tir.name = "x", tir.shape = ["n"]},
+    %y: memref<?xf32> {tir.name = "y", tir.shape = ["n"]},
+    %z: memref<?xf32> {tir.name = "z", tir.shape = ["n"]}) attributes {tir.attrs = {}} {
+  linalg.generic {
+      indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>, affine_map<(i) -> (i)>],
+      iterator_types = ["parallel"]} ins(%x : memref<?xf32>)
+      outs(%y, %z : memref<?xf32>, memref<?xf32>) {
+  ^bb0(%p: f32, %q: f32, %r: f32):
+    %s = arith.addf %p, %p : f32
+    %t = arith.mulf %p, %p : f32
+    linalg.yield %s, %t : f32, f32
+  }
+  return
+}"""
+    vector = ty("n")
+    pair = f"tuple<{vector}, {vector}>"
+    body = f"  %r = {call_tir('both', {'%x': vector}, pair)}\n"
+    result = pair
+    if not escaping:
+        result = vector
+        for i in range(2):
+            get = f'"relax.tuple_get_item"(%r) {{index = {i}}}'
+            body += f"  %f{i} = {get} : ({pair}) -> {vector}\n"
+            body += f"  %s{i} = {call_tir('both', {f'%f{i}': vector}, pair)}\n"
+        body += f'  %r = "relax.tuple_get_item"(%s1) {{index = 0}} : ({pair}) -> {vector}\n'
+        body = body.replace("%r = ", "%p = ", 1).replace("(%r)", "(%p)")
+    text += function("main", {"x": vector}, result, body + f"  return %r : {result}")
+    x = _random(70)
+    found = machine(text)["main"](x)
+    if escaping:
+        np.testing.assert_array_equal(found[0].numpy(), x + x)
+        np.testing.assert_array_equal(found[1].numpy(), x * x)
+    else:
+        np.testing.assert_array_equal(found.numpy(), x * x * 2)
+
+
+def test_sizes_given_to_a_kernel() -> None:
+    text = """
+func.func private @iota(%y: memref<?xf32> {tir.name = "y", tir.shape = ["m"]},
+                        %k: i64 {tir.name = "k"}, %n: i32 {tir.name = "n"})
+    attributes {tir.attrs = {}} {
+  %a = arith.sitofp %k : i64 to f32
+  %b = arith.sitofp %n : i32 to f32
+  %s = arith.mulf %a, %b : f32
+  linalg.fill ins(%s : f32) outs(%y : memref<?xf32>)
+  return
+}"""
+    shape = '!relax.shape<["n + 1", "n"], 2>'
+    text += function(
+        "main",
+        {"x": ty("n")},
+        ty("n * 2"),
+        f"""
+  %s = "relax.shape_expr"() : () -> {shape}
+  %r = {call_tir("iota", {"%s": shape}, ty("n * 2"))}
+  return %r : {ty("n * 2")}""",
+    )
+    assert machine(text)["main"](np.zeros(3, "f")).numpy().tolist() == [12.0] * 6
+
+
 def test_in_place() -> None:
     text = KERNELS + function(
         "main",

@@ -1,0 +1,242 @@
+"""`tir-lower-calls`: calls that leave a TensorIR function, to the llvm dialect.
+
+`T.call_extern` becomes a call of the C function of that name, which has to be linked with the
+program or be part of the process.  `T.call_packed` calls a registered function through the TVM FFI;
+when it fails, the error stays raised in the thread, and the function is marked
+(`ffi.may_raise`) so that whoever calls it looks for one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from relax_mlir.errors import CompileError
+from relax_mlir.lowering.passes import ModuleState, Pass, register_pass
+from relax_mlir.lowering.to_llvm.ffi_abi import ANY, KIND
+from relax_mlir.lowering.to_llvm.ffi_signature import MAY_RAISE, is_prim_func, symbol_name
+from relax_mlir.lowering.to_llvm.ffi_support import SUPPORT_SYMBOLS
+from relax_mlir.lowering.to_llvm.ffi_text import quote
+from relax_mlir.mlir import arith, ir
+
+__all__ = ["LowerCalls"]
+
+
+@register_pass("tir-lower-calls")
+@dataclass(frozen=True)
+class LowerCalls(Pass):
+    """Lower calls of extern and packed functions to the llvm dialect."""
+
+    def run(self, state: ModuleState) -> None:
+        for function in state.functions():
+            if not is_prim_func(function):
+                continue
+            for op in _calls_in(function):
+                _CallLowering(state, function, op).run()
+
+
+def _calls_in(function: ir.Operation) -> list[ir.Operation]:
+    found: list[ir.Operation] = []
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        if op.name == "tir.call":
+            found.append(op)
+        return ir.WalkResult.ADVANCE
+
+    function.walk(visit)
+    return found
+
+
+def _text(op: ir.Operation, name: str) -> str:
+    return ir.StringAttr(op.attributes[name]).value
+
+
+class _CallLowering:
+    """Lowers one `tir.call`."""
+
+    def __init__(self, state: ModuleState, function: ir.Operation, op: ir.Operation) -> None:
+        self.body = state.module.body
+        self.function = function
+        self.op = op
+        self.callee = _text(op, "callee")
+        self.pointer = ir.Type.parse("!llvm.ptr")
+        self.any = ir.Type.parse(ANY)
+
+    def run(self) -> None:
+        kind = _text(self.op, "kind")
+        if kind == "intrinsic":
+            raise CompileError(
+                f"{symbol_name(self.function)}: no code generator for the intrinsic {self.callee!r}"
+            )
+        with ir.InsertionPoint(self.op), self.op.location:
+            result = self._packed() if kind == "packed" else self._extern()
+        if len(self.op.results):
+            self.op.results[0].replace_all_uses_with(result)
+        self.op.erase()
+
+    # -- building blocks ----------------------------------------------------------------------
+    def _create(
+        self,
+        name: str,
+        results: Sequence[ir.Type] = (),
+        operands: Sequence[ir.Value] = (),
+        **attributes: ir.Attribute,
+    ) -> ir.Operation:
+        return ir.Operation.create(
+            name, results=list(results), operands=list(operands), attributes=attributes
+        )
+
+    def _number(self, value: int, bits: int) -> ir.Value:
+        return arith.constant(ir.IntegerType.get_signless(bits), value)
+
+    def _field(self, pointer: ir.Value, *path: int) -> ir.Value:
+        return self._create(
+            "llvm.getelementptr",
+            [self.pointer],
+            [pointer],
+            elem_type=ir.TypeAttr.get(self.any),
+            rawConstantIndices=ir.DenseI32ArrayAttr.get(list(path)),
+            noWrapFlags=ir.Attribute.parse("0 : i32"),
+        ).result
+
+    def _store(self, value: ir.Value, pointer: ir.Value) -> None:
+        self._create("llvm.store", (), [value, pointer])
+
+    def _load(self, pointer: ir.Value, kind: ir.Type) -> ir.Value:
+        return self._create("llvm.load", [kind], [pointer]).result
+
+    def _stack(self, count: int) -> ir.Value:
+        """Room for `count` Anys for as long as the function runs: calls may be in loops."""
+        entry = self.function.regions[0].blocks[0]
+        with ir.InsertionPoint.at_block_begin(entry):
+            size = self._number(max(1, count), 32)
+            kind = ir.TypeAttr.get(self.any)
+            return self._create("llvm.alloca", [self.pointer], [size], elem_type=kind).result
+
+    def _string(self, text: str) -> ir.Value:
+        """Address of a C string."""
+        name = f"__ffi_str_{hashlib.sha1(text.encode()).hexdigest()[:16]}"
+        size = len(text.encode()) + 1
+        self._declare(
+            name,
+            f'llvm.mlir.global internal constant @{name}("{quote(text)}\\00") '
+            f"{{addr_space = 0 : i32}} : !llvm.array<{size} x i8>",
+        )
+        symbol = ir.FlatSymbolRefAttr.get(name)
+        return self._create("llvm.mlir.addressof", [self.pointer], (), global_name=symbol).result
+
+    def _declare(self, name: str, text: str) -> None:
+        """Add a declaration to the module unless it has one of that name."""
+        for op in self.body.operations:
+            if "sym_name" in op.attributes and symbol_name(op.operation) == name:
+                return
+        made = ir.Module.parse(text)
+        declaration = made.body.operations[0].operation
+        declaration.detach_from_parent()
+        self.body.append(declaration)
+
+    def _call(
+        self, name: str, operands: Sequence[ir.Value], result: ir.Type | None
+    ) -> ir.Value | None:
+        empty = ir.DenseI32ArrayAttr.get([])
+        made = self._create(
+            "llvm.call",
+            [] if result is None else [result],
+            operands,
+            callee=ir.FlatSymbolRefAttr.get(name),
+            operandSegmentSizes=ir.DenseI32ArrayAttr.get([len(operands), 0]),
+            op_bundle_sizes=empty,
+        )
+        return None if result is None else made.result
+
+    # -- the two kinds ------------------------------------------------------------------------
+    def _arguments(self) -> list[str | ir.Value]:
+        """Strings and values in the order of the call."""
+        values = iter(self.op.operands)
+        return [
+            ir.StringAttr(entry).value if isinstance(entry, ir.StringAttr) else next(values)
+            for entry in ir.ArrayAttr(self.op.attributes["literals"])
+        ]
+
+    def _extern(self) -> ir.Value | None:
+        operands = [
+            self._string(argument) if isinstance(argument, str) else self._plain(argument)
+            for argument in self._arguments()
+        ]
+        result = self.op.results[0].type if len(self.op.results) else None
+        returned = ir.IntegerType.get_signless(64) if _is_index(result) else result
+        kinds = ", ".join(str(operand.type) for operand in operands)
+        suffix = "" if returned is None else f" -> {returned}"
+        self._declare(self.callee, f"llvm.func @{self.callee}({kinds}){suffix}")
+        value = self._call(self.callee, operands, returned)
+        return arith.index_cast(ir.IndexType.get(), value) if _is_index(result) else value
+
+    def _plain(self, value: ir.Value) -> ir.Value:
+        """A value as C takes it; a buffer is passed by the address of its first element."""
+        if _is_index(value.type):
+            return arith.index_cast(ir.IntegerType.get_signless(64), value)
+        if not isinstance(value.type, ir.MemRefType):
+            return value
+        index = self._create(
+            "memref.extract_aligned_pointer_as_index", [ir.IndexType.get()], [value]
+        ).result
+        number = arith.index_cast(ir.IntegerType.get_signless(64), index)
+        return self._create("llvm.inttoptr", [self.pointer], [number]).result
+
+    def _packed(self) -> ir.Value | None:
+        self.function.attributes[MAY_RAISE] = ir.UnitAttr.get()
+        arguments = self._arguments()
+        args, out = self._stack(len(arguments)), self._stack(1)
+        for index, argument in enumerate(arguments):
+            self._write_any(args, index, argument)
+        name, support = self._string(self.callee), "relax_ffi_call_global"
+        for symbol in (support, "relax_ffi_release"):
+            self._declare(symbol, f"llvm.func @{symbol}{SUPPORT_SYMBOLS[symbol]}")
+        length = self._number(len(self.callee.encode()), 64)
+        count = self._number(len(arguments), 32)
+        i32 = ir.IntegerType.get_signless(32)
+        self._store(self._number(0, 64), out)
+        self._store(self._number(0, 64), self._field(out, 0, 2))
+        self._call(support, [name, length, args, count, out], i32)
+        result = self._read_any(out) if len(self.op.results) else None
+        self._call("relax_ffi_release", [out], None)
+        return result
+
+    def _write_any(self, args: ir.Value, index: int, argument: str | ir.Value) -> None:
+        if isinstance(argument, str):
+            kind, payload = KIND["raw_str"], self._string(argument)
+        else:
+            kind, payload = self._payload(argument)
+        self._store(self._number(kind, 64), self._field(args, index))
+        self._store(payload, self._field(args, index, 2))
+
+    def _payload(self, value: ir.Value) -> tuple[int, ir.Value]:
+        """The kind of an Any and its 64 bits for a number."""
+        wide = ir.IntegerType.get_signless(64)
+        if isinstance(value.type, ir.IntegerType):
+            if value.type.width == 1:
+                return KIND["bool"], arith.extui(wide, value)
+            return KIND["int"], value if value.type.width == 64 else arith.extsi(wide, value)
+        if _is_index(value.type):
+            return KIND["int"], arith.index_cast(wide, value)
+        if isinstance(value.type, ir.MemRefType):
+            return KIND["opaque_ptr"], self._plain(value)
+        double = ir.F64Type.get()
+        return KIND["float"], value if value.type == double else arith.extf(double, value)
+
+    def _read_any(self, slot: ir.Value) -> ir.Value:
+        """The number in an Any, as the type of the call's result."""
+        kind = self.op.results[0].type
+        payload = self._field(slot, 0, 2)
+        if isinstance(kind, ir.IntegerType):
+            wide = self._load(payload, ir.IntegerType.get_signless(64))
+            return wide if kind.width == 64 else arith.trunci(kind, wide)
+        if _is_index(kind):
+            return arith.index_cast(kind, self._load(payload, ir.IntegerType.get_signless(64)))
+        number = self._load(payload, ir.F64Type.get())
+        return number if kind == number.type else arith.truncf(kind, number)
+
+
+def _is_index(kind: ir.Type | None) -> bool:
+    return isinstance(kind, ir.IndexType)
