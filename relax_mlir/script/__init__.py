@@ -12,7 +12,7 @@ from relax_mlir.script.parser.entry import from_source, ir_module, parse
 
 _NAMESPACES = ("ir", "relax", "tir", "tirx")
 
-__all__ = ["from_source", "ir", "ir_module", "parse", "relax", "tir", "tirx"]
+__all__ = ["from_source", "ir_module", "parse", *_NAMESPACES]  # pyright: ignore[reportUnsupportedDunderAll]
 
 
 def __getattr__(name: str) -> Any:

@@ -137,25 +137,10 @@ ALIASES = {
     "inline": "macro",
     "realize": "alloc_buffer",
     "Let": "let_expression",
-    "Var": "_var",
-    "ramp": "_ramp",
-    "broadcast": "_broadcast",
-    "Ramp": "_ramp",
-    "Broadcast": "_broadcast",
+    "ramp": "Ramp",
+    "broadcast": "Broadcast",
 }
 """Other spelling -> the name here."""
-
-
-def _var(name: str, dtype: Any) -> Var:
-    return Var(name, getattr(dtype, "dtype", dtype))
-
-
-def _ramp(base: Any, stride: Any, lanes: Any) -> PrimExpr:
-    return _expr.Ramp(base, stride, lanes)
-
-
-def _broadcast(value: Any, lanes: Any) -> PrimExpr:
-    return _expr.Broadcast(value, lanes)
 
 
 _VECTOR = re.compile(r"(u?int\d+|float\d+\w*?|bfloat16|bool)x(\d+)\Z")
@@ -164,7 +149,8 @@ _FLOATS = re.compile(r"float[48]_\w+\Z|float6_\w+\Z")
 
 def __getattr__(name: str) -> Any:
     if name in ALIASES:
-        return globals()[ALIASES[name]]
+        own = globals().get(ALIASES[name])
+        return __getattr__(ALIASES[name]) if own is None else own
     if _VECTOR.match(name) or _FLOATS.match(name):
         return DType(name)
     from relax_mlir import tir

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import ast
 import inspect
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
 
-from relax_mlir.script.parser.environment import Environment
+from relax_mlir.script.parser.environment import Environment, calling_frame
 from relax_mlir.script.parser.source import Source, of_function
 
 
@@ -78,10 +77,10 @@ class MacroDecorator:
     def __call__(self, function: Callable[..., Any] | None = None, *, hygienic: bool = True) -> Any:
         if function is None:
             return lambda f: self._decorate(
-                f, hygienic, Environment.of_function(f, sys._getframe(1))
+                f, hygienic, Environment.of_function(f, calling_frame())
             )
         return self._decorate(
-            function, hygienic, Environment.of_function(function, sys._getframe(1))
+            function, hygienic, Environment.of_function(function, calling_frame())
         )
 
     @staticmethod

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import ast
 import importlib
-import sys
 from collections.abc import Callable, Mapping
 from types import FrameType, FunctionType
 from typing import TYPE_CHECKING, Any
 
 from relax_mlir.errors import Error, ParseError
 from relax_mlir.script.parser import source as sources
-from relax_mlir.script.parser.environment import Environment, VariableTable
+from relax_mlir.script.parser.environment import Environment, VariableTable, calling_frame
 from relax_mlir.script.parser.evaluator import Evaluator, bind
 from relax_mlir.script.parser.source import Source
 
@@ -60,8 +59,8 @@ class FunctionDecorator:
     def __call__(self, function: Callable[..., Any] | None = None, **options: Any) -> Any:
         chosen = self.options(options)
         if function is None:
-            return lambda f: self._decorate(f, chosen, sys._getframe(1))
-        return self._decorate(function, chosen, sys._getframe(1))
+            return lambda f: self._decorate(f, chosen, calling_frame())
+        return self._decorate(function, chosen, calling_frame())
 
     def _decorate(
         self, function: Callable[..., Any], options: dict[str, Any], frame: FrameType
@@ -93,10 +92,11 @@ class ModuleDecorator:
         if unknown:
             raise TypeError(f"ir_module has no option '{unknown[0]}'")
         if cls is None:
-            return lambda c: self._decorate(c, sys._getframe(1))
-        return self._decorate(cls, sys._getframe(1))
+            return lambda c: self.decorate(c, calling_frame())
+        return self.decorate(cls, calling_frame())
 
-    def _decorate(self, cls: type, frame: FrameType) -> IRModule:
+    def decorate(self, cls: type, frame: FrameType) -> IRModule:
+        """The module of a class that `frame` is decorating."""
         if not isinstance(cls, type):
             raise TypeError(f"@ir_module decorates a class, not a {type(cls).__name__}")
         source, node = sources.of_class(cls, frame)
@@ -154,8 +154,9 @@ def parse_class(
         _parse_functions(module, parsers)
     finally:
         _modules.pop()
-    functions = {name: module.parsed[name] for name in module.functions}
-    result = IRModule(functions, module.attrs, module.global_infos)
+    result = IRModule(None, module.attrs, module.global_infos)
+    for name in module.functions:
+        result.update_func(name, module.parsed[name])
     result.__dict__["pyfuncs"] = module.pyfuncs
     return result
 
@@ -277,10 +278,10 @@ def from_source(
     always checked.  Raises ParseError with the place in the text.
     """
     if isinstance(program, type):
-        return ir_module._decorate(program, sys._getframe(1))
+        return ir_module.decorate(program, calling_frame())
     if callable(program):
         source, node = sources.of_function(program)  # type: ignore[arg-type]
-        environment = Environment.of_function(program, sys._getframe(1))
+        environment = Environment.of_function(program, calling_frame())
         source = Source(source.file, source.lines, ast.Module([node], []), source.line_shift)
         return _parse_text(source, environment.with_names(extra_vars or {}))
     environment = Environment(dict(extra_vars or {}), _StandardNames())

@@ -3,10 +3,21 @@
 from __future__ import annotations
 
 import builtins
+import inspect
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from types import CodeType, FrameType
 from typing import Any
+
+
+def calling_frame(depth: int = 1) -> FrameType:
+    """The frame of the caller of the function that asks, or of one further out."""
+    frame = inspect.currentframe()
+    for _ in range(depth + 1):
+        assert frame is not None
+        frame = frame.f_back
+    assert frame is not None
+    return frame
 
 
 class Environment:

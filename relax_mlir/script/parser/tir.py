@@ -498,7 +498,7 @@ def _loop_targets(parser: TirParser, target: ast.expr, count: int) -> list[str]:
     return texts
 
 
-def _define_targets(parser: TirParser, target: ast.expr, variables: list[Var]) -> None:
+def _define_targets(parser: TirParser, target: ast.expr, variables: list[PrimExpr]) -> None:
     if isinstance(target, ast.Name):
         many = len(variables) != 1
         parser.names.define(target.id, tuple(variables) if many else variables[0])

@@ -53,14 +53,13 @@ if TYPE_CHECKING:
 def loop(parser: TirParser, form: LoopForm, index: int, name: str) -> Iterator[PrimExpr]:
     """Open loop `index` of a form; gives the loop variable (an expression if there is a step)."""
     builder = parser.builder
-    start, extent = form.extents()[index]
-    step = form.step
+    first, extent = form.extents()[index]
+    start, step = first, _constant(form.step)
     annotations = python_value(form.annotations)
-    if _constant(step) != 1:
-        if _constant(step) is None or _constant(step) <= 0:
-            raise ValueError("the step of a loop must be a positive constant")
-        extent, first = operators.ceildiv(extent, step), start
-        start = 0
+    if step is None or step <= 0:
+        raise ValueError("the step of a loop must be a positive constant")
+    if step != 1:
+        start, extent = 0, operators.ceildiv(extent, step)
     with builder.for_(
         form.kind,
         start,
@@ -70,7 +69,7 @@ def loop(parser: TirParser, form: LoopForm, index: int, name: str) -> Iterator[P
         thread=form.thread,
         annotations=annotations or None,
     ) as variable:
-        if _constant(step) != 1:
+        if step != 1:
             yield operators.add(first, operators.multiply(variable, step))
             return
         parser.loops[variable] = (start, extent)

@@ -167,7 +167,7 @@ class Printer:
         ]
 
 
-def _function_printer(face: BaseFunc) -> Callable[[BaseFunc, Printer], list[str]]:
+def _function_printer(face: BaseFunc) -> Callable[[Any, Printer], list[str]]:
     if face.attrs_key == "tir.attrs":
         from relax_mlir.script.printer.tir import print_prim_func
 
