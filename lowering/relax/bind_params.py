@@ -102,13 +102,13 @@ def _match(name: str, kind: ir.Type, array: np.ndarray, sizes: dict[str, Dim]) -
         raise PassError(message)
     if info.ndim not in (-1, array.ndim):
         raise PassError(message)
-    for dim, size in zip(info.dims or (), array.shape, strict=False):
+    for axis, (dim, size) in enumerate(zip(info.dims or (), array.shape, strict=False)):
         if isinstance(dim, str) and dim_algebra.is_symbol(dim):
             known = sizes.setdefault(dim, size)
         else:
             known = dim_algebra.substitute(dim, sizes)
         if isinstance(known, int) and known != size:
-            raise PassError(f"{message}: {dim} is {known}")
+            raise PassError(f"{message}: dimension {axis} is {known} and {size}")
 
 
 def _array(value: Any) -> np.ndarray:

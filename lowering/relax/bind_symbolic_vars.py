@@ -34,7 +34,8 @@ class BindSymbolicVars(Pass):
     binding_map: Mapping[Any, Any] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        pairs = [f"{name}:{dim}".replace(" ", "") for name, dim in self._bindings().items()]
+        given = [f"{_name(key)}:{value}" for key, value in self.binding_map.items()]
+        pairs = [pair.replace(" ", "") for pair in (*self.values, *given)]
         name = f" func-name={self.func_name}" if self.func_name else ""
         return f"{self.name}{{values={','.join(pairs)}{name}}}"
 
@@ -42,8 +43,7 @@ class BindSymbolicVars(Pass):
         pairs = [pair.partition(":")[::2] for pair in self.values]
         found: dict[str, Dim] = {name: _dimension(name, dim) for name, dim in pairs}
         for key, value in self.binding_map.items():
-            name = key if isinstance(key, str) else str(getattr(key, "name", key))
-            found[name] = _dimension(name, value)
+            found[_name(key)] = _dimension(_name(key), value)
         return found
 
     def run(self, state: ModuleState) -> None:
@@ -63,6 +63,10 @@ class BindSymbolicVars(Pass):
         missing = [name for name in bindings if name not in used]
         if missing and self.func_name:
             raise PassError(f"function '{self.func_name}' has no symbol '{missing[0]}'")
+
+
+def _name(symbol: Any) -> str:
+    return symbol if isinstance(symbol, str) else str(getattr(symbol, "name", symbol))
 
 
 def _dimension(name: str, value: Any) -> Dim:

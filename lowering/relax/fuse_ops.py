@@ -47,11 +47,12 @@ class FuseOps(Pass):
             name: OpPatternKind(attributes_of_function(op).get("op_pattern", OpPatternKind.OPAQUE))
             for name, op in prim_functions(state).items()
         }
+        made: dict[str, str] = {}
         for function in relax_functions(state):
             attributes = attributes_of_function(function)
             if "Primitive" in attributes or "Codegen" in attributes:
                 continue
-            fuser = _Fuser(state, function)
+            fuser = _Fuser(state, function, made)
             for block in dataflow_blocks(function):
                 ops = operations(block)[:-1]
                 nodes = _graph(ops, operations(block)[-1], patterns)
@@ -119,11 +120,15 @@ def _members(ops: list[ir.Operation], groups: list[Group]) -> list[list[ir.Opera
 
 
 class _Fuser:
-    """Moves groups of operations of one function into functions of their own."""
+    """Moves groups of operations of one function into functions of their own.
 
-    def __init__(self, state: ModuleState, function: ir.Operation) -> None:
+    `made` maps the structure of a function made so far to its name.
+    """
+
+    def __init__(self, state: ModuleState, function: ir.Operation, made: dict[str, str]) -> None:
         self.state = state
         self.function = function
+        self.made = made
         self.calls = 0
         # Results of fused calls, and what the values they stand for were called before.
         self.old_names: dict[ir.Value, str | None] = {}
@@ -136,7 +141,10 @@ class _Fuser:
         inputs = _inputs(members, inside)
         symbols = _unbound_symbols(inputs, members)
         fused = self._function(members, inputs, outputs, symbols)
-        self._call(fused, members, inputs, outputs, symbols)
+        name = self.made.setdefault(_structure(fused), symbol_name(fused))
+        if name != symbol_name(fused):
+            fused.erase()
+        self._call(name, members, inputs, outputs, symbols)
 
     def _function(
         self,
@@ -196,7 +204,7 @@ class _Fuser:
 
     def _call(
         self,
-        fused: ir.Operation,
+        fused: str,
         members: list[ir.Operation],
         inputs: list[ir.Value],
         outputs: list[ir.Value],
@@ -214,7 +222,7 @@ class _Fuser:
                 "relax.call",
                 results=[_result_type(outputs)],
                 operands=arguments,
-                attributes={"callee": ir.FlatSymbolRefAttr.get(symbol_name(fused))},
+                attributes={"callee": ir.FlatSymbolRefAttr.get(fused)},
                 loc=place,
             )
             results = [call.result] if len(outputs) == 1 else _fields(call.result, outputs)
@@ -223,6 +231,16 @@ class _Fuser:
             old.replace_all_uses_with(new)
         for op in reversed(members):
             op.erase()
+
+
+def _structure(function: ir.Operation) -> str:
+    """The text of a function without its name and those of its parameters."""
+    copy = function.clone()
+    copy.attributes["sym_name"] = ir.StringAttr.get("f")
+    del copy.attributes["arg_attrs"]
+    text = str(copy)
+    copy.erase()
+    return text
 
 
 def _fields(value: ir.Value, outputs: list[ir.Value]) -> list[ir.Value]:
