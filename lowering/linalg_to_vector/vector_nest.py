@@ -58,11 +58,18 @@ def plan_vector_nest(nest: LoopNest, target: CPUTarget) -> VectorPlan | None:
     lanes = min(target.lanes(bits), next_power_of_two(_assumed(nest, dim)))
     if lanes < 2:
         return None
-    cost = body_cost(nest.body.block)
-    unroll = 4 if cost <= 4 or any(nest.reduction) else 2 if cost <= 16 else 1
-    if cost > 16:
-        unroll = min(unroll, 2)
+    unroll = _vectors_at_once(nest, dim)
     return VectorPlan(dim, lanes, min(unroll, max(1, _assumed(nest, dim) // lanes)))
+
+
+def _vectors_at_once(nest: LoopNest, dim: int) -> int:
+    """Independent vectors: enough to hide latency, few enough to keep the code small."""
+    cost = body_cost(nest.body.block)
+    if any(nest.reduction):
+        # A strip of columns reads a longer piece of each row the wider it is.
+        light = 4 if nest.reduction[dim] else 8
+        return light if cost <= 4 else 4 if cost <= 16 else 2
+    return 4 if cost <= 4 else 2 if cost <= 16 else 1
 
 
 def _assumed(nest: LoopNest, dim: int) -> int:
