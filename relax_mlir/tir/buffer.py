@@ -183,7 +183,7 @@ def _ramp_of(entries: list[Any]) -> Ramp | None:
         return None
     if any(isinstance(e, slice) for e in entries[:-1]):
         return None
-    start, step = as_expr(last.start or 0), as_expr(last.step)
+    start, step = as_expr(0 if last.start is None else last.start), as_expr(last.step)
     lanes = operators.floordiv(operators.add(operators.subtract(last.stop, start), step - 1), step)
     return Ramp(start, step, int(lanes))  # type: ignore[call-overload]
 

@@ -73,7 +73,7 @@ __all__ = [
 def canonical_dtype(dtype: object) -> str:
     """TVM's name of a dtype; vectors keep their lanes (`float32x4`).  Raises Error."""
     text = dtype if isinstance(dtype, str) else None
-    if text == "":
+    if text in ("", "void"):  # calls without a result
         return text
     try:
         if text is not None and "x" in text and text.rsplit("x", 1)[1].isdigit():

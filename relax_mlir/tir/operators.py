@@ -170,7 +170,7 @@ def promote(a: Any, b: Any) -> tuple[PrimExpr, PrimExpr]:
 
 
 def common_dtype(a: str, b: str) -> str:
-    """The dtype two scalar operands are promoted to: floats win, then the wider, then int."""
+    """The dtype two scalar operands are promoted to: floats win, then the wider, then uint."""
     if a == b:
         return a
     if "handle" in (a, b):
@@ -184,7 +184,7 @@ def common_dtype(a: str, b: str) -> str:
         return a if bits_a > bits_b else b
     if float_a:
         raise Error(f"cannot combine operands of dtype {a} and {b}: cast one of them first")
-    return a if dtypes.is_unsigned(b) else b
+    return a if dtypes.is_unsigned(a) else b
 
 
 # -- arithmetic ---------------------------------------------------------------------------------

@@ -81,9 +81,7 @@ class AccessCollector:
         target[buffer] = relaxed if old is None else list(map(_hull, old, relaxed))
 
     def _relax(self, interval: Interval, size: E.PrimExpr) -> Interval:
-        low, high = (
-            bounds(side, self.domains) if _is_plain(side) else None for side in interval
-        )
+        low, high = (bounds(side, self.domains) if _is_plain(side) else None for side in interval)
         if low is None or high is None:
             return O.const(0, size.dtype), simplify(O.subtract(size, O.const(1, size.dtype)))
         return low[0], high[1]
