@@ -25,10 +25,10 @@ def test_symbols_are_read_from_the_first_plain_dimension() -> None:
     build = PrimFuncBuilder("f", attrs={"tir.noalias": True})
     A = build.buffer_param("A", [n * 2, m])
     B = build.buffer_param("B", [n, m])
-    with build.for_("serial", 0, n, "i") as i, build.for_("serial", 0, m, "j") as j:
-        with build.block("B") as block:
-            vi, vj = block.iter_var("S", n, i, "vi"), block.iter_var("S", m, j, "vj")
-            build.store(B, A[vi * 2 + 1, vj] + 1.0, [vi, vj])
+    i_loop, j_loop = build.for_("serial", 0, n, "i"), build.for_("serial", 0, m, "j")
+    with i_loop as i, j_loop as j, build.block("B") as block:
+        vi, vj = block.iter_var("S", n, i, "vi"), block.iter_var("S", m, j, "vj")
+        build.store(B, A[vi * 2 + 1, vj] + 1.0, [vi, vj])
     function = build.finish()
     text = function.mlir()
     assert 'tir.shape = ["n * 2", "m"]' in text
@@ -74,7 +74,7 @@ def test_params_and_buffers_come_back() -> None:
 
 
 def tiled(statements: Any) -> tir.PrimFunc:
-    """A block over tiles of four with statements on (build, A, B, tile variable, inner variable)."""
+    """A block over tiles of four; statements take (build, A, B, tile variable, inner variable)."""
     build = PrimFuncBuilder("f")
     A, B = build.buffer_param("A", [16]), build.buffer_param("B", [16])
     with build.for_("serial", 0, 4, "i") as i, build.block("tile") as block:
