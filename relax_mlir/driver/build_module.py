@@ -11,18 +11,19 @@ from relax_mlir.errors import CompileError
 from relax_mlir.ir import IRModule
 from relax_mlir.ir.function import BaseFunc
 from relax_mlir.lowering.passes import ModuleState
-from relax_mlir.lowering.pipeline import run
 from relax_mlir.runtime.compiled_code import CompiledCode
 from relax_mlir.runtime.executable import Executable, VMExecutable
 from relax_mlir.target import Target
+from relax_mlir.transform import PassContext, PassPipeline
 
 __all__ = ["OperatorModule", "build", "compile", "relax_build"]
 
-# TVM's names of whole-program pipelines, and what they are here.  TVM's default does not fuse; ours
-# does, since nothing else is different for the user.
-_RELAX_PIPELINES = {"default": "relax-zero", "zero": "relax-zero", "default_build": "relax-zero"}
 # Lowering TensorIR is the driver's own work: TVM's names of its pipelines add nothing.
-_TIR_PIPELINES: dict[str, str] = dict.fromkeys(("default", "tirx", "s_tir", "trn", "adreno"), "")
+_TIR_PIPELINES = ("default", "tirx", "s_tir", "trn", "adreno")
+
+
+# Options of TVM's that have no meaning here: host code is always compiled, libraries always shared.
+_ACCEPTED_OPTIONS = frozenset(("exec_mode", "system_lib", "target_host", "runtime", "name"))
 
 
 class OperatorModule(Executable):
@@ -46,18 +47,21 @@ def compile(
 
     Raises CompileError for a module that cannot be lowered or a target without a code generator.
     """
+    _refuse_options(options)
     module = _as_module(mod)
     chosen = _cpu_target(target)
     if params:
         from relax_mlir.relax.transform import BindParams
 
         module = BindParams("main", dict(params))(module)
-    module = _apply(module, relax_pipeline, _RELAX_PIPELINES)
-    module = _apply(module, tir_pipeline, _TIR_PIPELINES)
+    if _has_relax(module.state):
+        module = _apply(module, relax_pipeline)
+    if tir_pipeline not in _TIR_PIPELINES:
+        module = _apply(module, tir_pipeline)
     with mlir.scope():
         state = module.state.clone()
         state.target = chosen
-        code = lower_to_machine_ir(state)
+        code = lower_to_machine_ir(state, opt_level=_opt_level())
     return _executable(code)
 
 
@@ -65,7 +69,6 @@ def build(
     mod: IRModule | BaseFunc | Mapping[Any, IRModule],
     target: Any = None,
     *,
-    name: str = "default_function",
     pipeline: Any = "default",
     relax_pipeline: Any = "default",
     tir_pipeline: Any = None,
@@ -84,6 +87,7 @@ def build(
         target,
         relax_pipeline=relax_pipeline,
         tir_pipeline=pipeline if tir_pipeline is None else tir_pipeline,
+        **options,
     )
 
 
@@ -103,11 +107,22 @@ def relax_build(
     if exec_mode not in ("bytecode", "compiled"):
         raise ValueError(f"exec_mode must be 'bytecode' or 'compiled', got {exec_mode!r}")
     made = compile(
-        mod, target, relax_pipeline=relax_pipeline, tir_pipeline=tir_pipeline, params=params
+        mod,
+        target,
+        relax_pipeline=relax_pipeline,
+        tir_pipeline=tir_pipeline,
+        params=params,
+        **options,
     )
     if isinstance(made, VMExecutable):
         return made
     return VMExecutable.of(made)
+
+
+def _refuse_options(options: Mapping[str, Any]) -> None:
+    for name in options:
+        if name not in _ACCEPTED_OPTIONS:
+            raise TypeError(f"compile: unknown option {name!r}")
 
 
 def _as_module(mod: Any) -> IRModule:
@@ -132,18 +147,21 @@ def _cpu_target(target: Any) -> Target:
     return chosen
 
 
-def _apply(module: IRModule, pipeline: Any, names: Mapping[str, str]) -> IRModule:
-    """Run a pipeline given by TVM's name, as text, as a pass or as a function of modules."""
+def _apply(module: IRModule, pipeline: Any) -> IRModule:
+    """Run a pipeline given by name, as text, as a pass or as a function of modules."""
+    from relax_mlir.relax.pipelines import PIPELINE_MAP, get_pipeline
+
     if pipeline is None:
         return module
     if not isinstance(pipeline, str):
         return pipeline(module)
-    text = names.get(pipeline, pipeline)
-    if not text or (pipeline in names and not _has_relax(module.state)):
-        return module
-    result = module.clone()
-    run(result.state, text)
-    return result
+    chosen = get_pipeline(pipeline) if pipeline in PIPELINE_MAP else PassPipeline(pipeline)
+    return chosen(module)
+
+
+def _opt_level() -> int:
+    """LLVM's optimisation level: the one of the current PassContext."""
+    return min(3, max(0, PassContext.current().opt_level))
 
 
 def _has_relax(state: ModuleState) -> bool:

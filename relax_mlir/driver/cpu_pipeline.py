@@ -20,14 +20,17 @@ HOST = "tir-make-packed-api,relax-to-host"
 CPU_BUILD_PIPELINE = f"builtin.module({KERNELS},{HOST},{CPU_PIPELINE})"
 
 
-def lower_to_machine_ir(state: ModuleState) -> CompiledCode:
-    """Lower a module of TensorIR functions and Relax functions that call them, in place."""
+def lower_to_machine_ir(state: ModuleState, *, opt_level: int = 2) -> CompiledCode:
+    """Lower a module of TensorIR functions and Relax functions that call them, in place.
+
+    `opt_level` is LLVM's, for when the code is turned into machine code.
+    """
     functions = _exported(state)
     run(state, CPU_BUILD_PIPELINE)
     attributes = state.module.operation.attributes
     keys = list(ir.ArrayAttr(attributes[CONSTANT_TABLE])) if CONSTANT_TABLE in attributes else []
     constants = [state.constants[ir.StringAttr(key).value] for key in keys]
-    return CompiledCode(state.module, functions, constants)
+    return CompiledCode(state.module, functions, constants, opt_level)
 
 
 def _exported(state: ModuleState) -> dict[str, FunctionInfo]:
