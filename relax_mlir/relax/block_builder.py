@@ -87,6 +87,8 @@ class BlockBuilder:
         if isinstance(params, Var):
             params = [params]
 
+        signatures = signature_scope(self._signature)
+
         def enter() -> None:
             if self._builder is not None:
                 raise Error("functions do not nest: finish the one that is open first")
@@ -98,9 +100,11 @@ class BlockBuilder:
             self._function = None
             self._bindings = {}
             BlockBuilder._stack.append(self)
+            signatures.__enter__()
 
         def leave(failed: bool) -> None:
             BlockBuilder._stack.remove(self)
+            signatures.__exit__(None, None, None)
             self._builder, function = None, self._function
             self._function = None
             if failed:
@@ -177,8 +181,7 @@ class BlockBuilder:
     def _expr(self, value: Any) -> Expr:
         if isinstance(value, Expr):
             return value
-        with signature_scope(self._signature):
-            return Tuple(value) if isinstance(value, (tuple, list)) else as_expr(value)
+        return Tuple(value) if isinstance(value, (tuple, list)) else as_expr(value)
 
     def lookup_binding(self, var: Var) -> Expr | None:
         """What a variable is bound to, None for a parameter."""

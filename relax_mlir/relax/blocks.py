@@ -49,11 +49,15 @@ class BindingBlock:
 
 
 class DataflowBlock(BindingBlock):
-    """Bindings without effects; those to a plain Var are visible after the block."""
+    """Bindings without effects; those to a plain Var are visible after the block.
 
-    @property
-    def outputs(self) -> list[Var]:
-        return [b.var for b in self.bindings if not isinstance(b.var, DataflowVar)]
+    `outputs` are these variables, in the order of `R.output` where that is known.
+    """
+
+    def __init__(self, bindings: Sequence[Binding], outputs: Sequence[Var] | None = None):
+        super().__init__(bindings)
+        visible = [b.var for b in self.bindings if not isinstance(b.var, DataflowVar)]
+        self.outputs = visible if outputs is None else list(outputs)
 
 
 class SeqExpr(Expr):

@@ -72,6 +72,8 @@ class FunctionBuilder:
         self.values: dict[Var, ir.Value] = {}
         self._closed: list[_Closed] = []
         self._params: list[Var] | None = None
+        self._param_names: dict[Var, str] = {}
+        self._symbols: set[str] = set()
         with mlir.scope():
             self.state = ModuleState(ir.Module.create())
             self._function = self._empty_function()
@@ -105,12 +107,27 @@ class FunctionBuilder:
         self._params = list(params)
         with mlir.scope():
             for param in params:
+                self._reserve_symbols(param)
+            for param in params:
                 if param not in self.values:
                     self._add_argument(param)
 
+    def _reserve_symbols(self, param: Var) -> None:
+        """Symbols and variables share Python's names in TVMScript: symbols have theirs first."""
+        for symbol in types.symbols_of(param.mlir_type):
+            if symbol not in self._symbols:
+                self._symbols.add(symbol)
+                self.names.reserve(symbol)
+
     def _add_argument(self, param: Var) -> ir.Value:
-        self.names.reserve(param.name_hint)
-        loc = name_location(param.name_hint, self.location or user_location())
+        self._reserve_symbols(param)
+        name, number = param.name_hint, 0
+        while name in self.names:
+            number += 1
+            name = f"{param.name_hint}_{number}"
+        self.names.reserve(name)
+        self._param_names[param] = name
+        loc = name_location(name, self.location or user_location())
         value = self._frames[0].block.add_argument(param.mlir_type, loc)
         self.values[param] = value
         return value
@@ -408,7 +425,7 @@ class FunctionBuilder:
         kind = ir.FunctionType.get([a.type for a in arguments], [result])
         attributes["function_type"] = ir.TypeAttr.get(kind)
         attributes["arg_attrs"] = ir.ArrayAttr.get(
-            [to_attribute({"relax.name": param.name_hint}) for param in self._params or []]
+            [to_attribute({"relax.name": self._param_names[p]}) for p in self._params or []]
         )
         attributes["relax.attrs"] = to_attribute(self.attrs)
         if self.private:

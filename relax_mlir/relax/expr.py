@@ -463,8 +463,8 @@ def as_array(value: Any, dtype: str | None = None) -> np.ndarray:
     """`value` as a numpy array of that dtype, without a copy where there need be none."""
     from relax_mlir.dialects.relax.constants import numpy_dtype
 
-    if dtype is None and isinstance(value, (bool, int, float)):
-        dtype = {bool: "bool", int: "int32", float: "float32"}[type(value)]
+    if dtype is None:
+        dtype = {bool: "bool", int: "int32", float: "float32"}.get(type(value))
     array = _to_numpy(value)
     if dtype is None and not isinstance(value, np.ndarray) and isinstance(value, (list, tuple)):
         dtype = {"f": "float32", "i": "int32"}.get(array.dtype.kind)

@@ -15,6 +15,7 @@ from relax_mlir.ir.function import BaseFunc
 from relax_mlir.lowering.passes import ModuleState
 from relax_mlir.mlir import ir
 from relax_mlir.relax import symbols
+from relax_mlir.relax.type_relations import forget_symbols
 
 if TYPE_CHECKING:
     from relax_mlir.relax.blocks import SeqExpr
@@ -67,11 +68,18 @@ class Function(BaseFunc):
         return ir.FunctionType(ir.TypeAttr(self.operation.attributes["function_type"]).value)
 
     @property
+    def _result(self) -> ir.Type:
+        """The result type as callers see it: without symbols that only the body binds."""
+        kind = self._type
+        known = {symbol for param in kind.inputs for symbol in types.symbols_of(param)}
+        return forget_symbols(kind.results[0], known)
+
+    @property
     def ret_struct_info(self) -> StructInfo:
         from relax_mlir.relax.struct_info import from_mlir_type
 
         with mlir.scope():
-            return from_mlir_type(self._type.results[0])
+            return from_mlir_type(self._result)
 
     ret_ty = ret_struct_info
 
@@ -80,7 +88,7 @@ class Function(BaseFunc):
         from relax_mlir.relax.struct_info import FuncType, from_mlir_type
 
         with mlir.scope():
-            face = from_mlir_type(self._type)
+            face = from_mlir_type(ir.FunctionType.get(list(self._type.inputs), [self._result]))
         assert isinstance(face, FuncType)
         return face
 

@@ -27,6 +27,34 @@ from relax_mlir.relax.call_types import CALLS, spec_named
 Location = ir.Location
 
 
+def variables_of(expr: nodes.Expr) -> list[nodes.Var]:
+    """The variables an expression mentions, in order of appearance."""
+    found: dict[nodes.Var, None] = {}
+    seen: set[int] = set()
+    pending: list[Any] = [expr]
+    while pending:
+        current = pending.pop()
+        if isinstance(current, nodes.Var):
+            found[current] = None
+        elif id(current) not in seen:
+            seen.add(id(current))
+            pending.extend(reversed(children(current)))
+    return list(found)
+
+
+def children(expr: Any) -> tuple[Any, ...]:
+    """The expressions an expression is made of; blocks of bindings are not entered."""
+    if isinstance(expr, nodes.Call):
+        return (expr.op, *expr.args)
+    if isinstance(expr, nodes.Tuple):
+        return expr.fields
+    if isinstance(expr, nodes.TupleGetItem):
+        return (expr.tuple_value,)
+    if isinstance(expr, nodes.If):
+        return (expr.cond, expr.true_branch, expr.false_branch)
+    return ()
+
+
 class ExprLowering:
     """Creates operations for expressions.
 
@@ -49,7 +77,7 @@ class ExprLowering:
 
     def binding(self, expr: nodes.Expr, name: str) -> ir.Value:
         """The operations of an expression; the last one carries `name`."""
-        self._done.clear()
+        self._start(expr)
         if isinstance(expr, nodes.Var):
             value = self.variable(expr)
             return _create("relax.bind", [value], [value.type], loc=self.location(name))
@@ -57,8 +85,14 @@ class ExprLowering:
 
     def operand(self, expr: nodes.Expr) -> ir.Value:
         """The value of an expression that is used where it stands, such as a returned tuple."""
-        self._done.clear()
+        self._start(expr)
         return self.value(expr)
+
+    def _start(self, expr: nodes.Expr) -> None:
+        """Look up the variables first: making one visible may rebuild what holds the others."""
+        self._done.clear()
+        for var in variables_of(expr):
+            self.variable(var)
 
     def value(self, expr: nodes.Expr) -> ir.Value:
         """The value of a nested expression; the same object twice is computed once."""

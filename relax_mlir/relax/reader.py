@@ -121,7 +121,8 @@ class FunctionReader:
                 self._values[result] = alias
             else:
                 self._values[result] = self._values[output]
-        return DataflowBlock(bindings)
+        visible_vars = [self._values[result] for result in op.results]
+        return DataflowBlock(bindings, [v for v in visible_vars if isinstance(v, nodes.Var)])
 
     def _binding(self, op: Op, kind: type[nodes.Var]) -> list[Binding]:
         if len(op.results) != 1:

@@ -6,7 +6,7 @@ import ast
 import importlib
 from collections.abc import Callable, Mapping
 from types import FrameType, FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from relax_mlir.errors import Error, ParseError
 from relax_mlir.script.parser import source as sources
@@ -263,14 +263,14 @@ def _parse_functions(module: ModuleContext, parsers: Mapping[str, DialectParser]
 
 
 def from_source(
-    program: str | type | Callable[..., Any],
+    program: str | type,
     extra_vars: Mapping[str, Any] | None = None,
     check_well_formed: bool = True,
     *,
     file: str = "<str>",
     s_tir: bool = True,
 ) -> IRModule | BaseFunc:
-    """The module or function of a program given as text (or as a class or function).
+    """The module or function of a program given as text (or as a class).
 
     `extra_vars` are names the program uses besides `T`, `R` and `I`.  The text may import from
     `tvm` or `relax_mlir` under any name, and define constants.  Several functions without a class
@@ -279,13 +279,8 @@ def from_source(
     """
     if isinstance(program, type):
         return ir_module.decorate(program, calling_frame())
-    if callable(program):
-        source, node = sources.of_function(program)  # type: ignore[arg-type]
-        environment = Environment.of_function(program, calling_frame())
-        source = Source(source.file, source.lines, ast.Module([node], []), source.line_shift)
-        return _parse_text(source, environment.with_names(extra_vars or {}))
     environment = Environment(dict(extra_vars or {}), _StandardNames())
-    return _parse_text(Source.from_text(program, file), environment)
+    return _parse_for_user(lambda: _parse_text(Source.from_text(program, file), environment))
 
 
 parse = from_source
@@ -303,7 +298,8 @@ class _StandardNames(dict[str, Any]):
     }
 
     def __init__(self) -> None:
-        super().__init__(dict.fromkeys(self._MODULES), ir_module=ir_module)
+        # TVM 0.27 declares symbols with TypeVar, and prints its import as a comment.
+        super().__init__(dict.fromkeys(self._MODULES), ir_module=ir_module, TypeVar=TypeVar)
 
     def __getitem__(self, name: str) -> Any:
         if name in self._MODULES:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from relax_mlir.relax import op
 from relax_mlir.relax.builder import FunctionBuilder
 from relax_mlir.relax.expr import Expr, Tuple, TupleGetItem, Var, as_expr, signature_scope
 from relax_mlir.relax.struct_info import FuncType, StructInfo, from_mlir_type, to_mlir_type
+from relax_mlir.relax.symbols import symbol
 from relax_mlir.script import relax as namespace
 from relax_mlir.script.forms.relax import DataflowForm, FuncAttrForm, MatchCastForm, OutputForm
 from relax_mlir.script.parser.core import DialectParser, FunctionContext, is_docstring
@@ -48,7 +49,12 @@ _COMPARISONS: dict[type[ast.cmpop], tuple[Callable[[Any, Any], Any], str]] = {
 
 
 class RelaxEvaluator(Evaluator):
-    """Expressions; `==` and `!=` on tensors are operators, where Python compares identity."""
+    """Expressions; `==` and `!=` on tensors are operators, where Python compares identity, and a
+    `TypeVar`, TVM 0.27's way to declare one, is a symbol."""
+
+    def _name(self, node: ast.Name) -> Any:
+        value = super()._name(node)
+        return symbol(value.__name__) if isinstance(value, TypeVar) else value
 
     def _compare(self, node: ast.Compare) -> Any:
         known = _COMPARISONS.get(type(node.ops[0]))

@@ -18,6 +18,7 @@ from relax_mlir.mlir import ir
 from relax_mlir.relax import expr as nodes
 from relax_mlir.relax.blocks import Binding, BindingBlock, DataflowBlock, SeqExpr, VarBinding
 from relax_mlir.relax.function import Function
+from relax_mlir.relax.lowering import children
 from relax_mlir.relax.reader import AbsentConstant
 from relax_mlir.relax.type_text import TypeStyle
 from relax_mlir.script.printer.core import Printer, PrinterOptions, literal
@@ -53,6 +54,7 @@ class _FunctionPrinter:
         )
         self.expressions = ExprPrinter(
             self.style,
+            no_dtype="None" if modern else '"void"',
             out_keyword="out_ty" if modern else "out_sinfo",
             args_keyword="ty_args" if modern else "sinfo_args",
             name=self._name,
@@ -214,20 +216,8 @@ def _refers_to_module(expr: Any) -> Iterator[bool]:
             yield from _refers_to_module(binding.value)
         yield from _refers_to_module(expr.body)
     else:
-        for child in _children(expr):
+        for child in children(expr):
             yield from _refers_to_module(child)
-
-
-def _children(expr: Any) -> tuple[Any, ...]:
-    if isinstance(expr, nodes.Call):
-        return (expr.op, *expr.args)
-    if isinstance(expr, nodes.Tuple):
-        return expr.fields
-    if isinstance(expr, nodes.TupleGetItem):
-        return (expr.tuple_value,)
-    if isinstance(expr, nodes.If):
-        return (expr.cond, expr.true_branch, expr.false_branch)
-    return ()
 
 
 # -- large constants -----------------------------------------------------------------------------

@@ -25,10 +25,12 @@ class ExprPrinter:
     """Prints expressions.
 
     `name(var)` is the name of a variable, `global_name(name)` that of a function of the module,
+    `no_dtype`, `out_keyword` and `args_keyword` are what TVM versions spell differently;
     `constants` takes the arrays that are printed as `metadata[...]`.
     """
 
     style: TypeStyle = field(default_factory=TypeStyle)
+    no_dtype: str = '"void"'
     out_keyword: str = "out_sinfo"
     args_keyword: str = "sinfo_args"
     name: Callable[[nodes.Var], str] = lambda var: var.name_hint
@@ -76,6 +78,12 @@ class ExprPrinter:
                 return f'metadata["{METADATA_KEY}"][{i}]'
         self.constants.append(array)
         return f'metadata["{METADATA_KEY}"][{len(self.constants) - 1}]'
+
+    def attribute(self, name: str, value: Any) -> str:
+        """The value of an operator's attribute; `no_dtype` is how a dtype left open is written."""
+        if name.endswith("dtype") and value == "void":
+            return self.no_dtype
+        return attribute_text(value)
 
     def call(self, name: str, parts: Sequence[str]) -> str:
         return f"{self.R}.{name}({', '.join(parts)})"
@@ -150,7 +158,7 @@ def _call(self: ExprPrinter, expr: nodes.Call) -> str:
     spec = spec_named(name) if isinstance(name, str) else None
     if spec is not None:
         parts = ["None" if arg is None else self.text(arg) for arg in expr.args]
-        parts += [f"{key}={attribute_text(value)}" for key, value in expr.attrs.items()]
+        parts += [f"{key}={self.attribute(key, value)}" for key, value in expr.attrs.items()]
         return self.call(spec.name, parts)
     args = [self.text(arg) for arg in expr.args]
     if isinstance(expr.op, nodes.ExternFunc):
