@@ -173,7 +173,7 @@ def test_type_errors_name_both_types_and_the_line() -> None:
     assert "op.matmul(x, w)" in message
     with pytest.raises(TypeInferenceError, match="dtypes differ"):
         x + tensor("i", 3, dtype="int32")
-    with pytest.raises(TypeError, match="needs an argument|missing a required argument"):
+    with pytest.raises(TypeError, match="missing a required argument"):
         op.matmul(x)
     with pytest.raises(TypeError, match="unexpected keyword argument 'axe'"):
         op.sum(x, axe=1)

@@ -43,7 +43,7 @@ def test_namespaces_can_be_imported() -> None:
 
     assert relu is op.nn.relu
     assert R.nn.relu is op.nn.relu and R.add is op.add
-    with pytest.raises(AttributeError, match="no operator 'relax.relux'"):
+    with pytest.raises(AttributeError, match=r"no operator 'relax\.relux'"):
         _ = op.relux
     with pytest.raises(ValueError, match=r"no operator 'relax\.relux'"):
         relax.Op.get("relax.relux")
@@ -88,7 +88,7 @@ def test_arguments(call: relax.Call, text: str | None, kind: str) -> None:
 def test_concat_of_a_tuple_variable() -> None:
     pair = relax.Var("t", relax.TupleType([X.struct_info, X.struct_info]))
     assert str(op.concat(pair, axis=0).struct_info) == 'R.Tensor((4, 3), dtype="float32")'
-    with pytest.raises(TypeInferenceError, match="must be a tuple|must be a tensor"):
+    with pytest.raises(TypeInferenceError, match="must be a tuple"):
         op.concat(relax.ShapeExpr([1]), axis=0)
 
 

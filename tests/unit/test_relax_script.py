@@ -314,7 +314,8 @@ def test_annotation_of_a_binding_is_its_type() -> None:
 def test_operators_of_python() -> None:
     text = round_trip(
         parse(
-            "a = x == x\nb = x != x\nc = not a\nd = a and b or c\ne = -x ** 2\nf = x[0] if False else e\nreturn d, f"
+            "a = x == x\nb = x != x\nc = not a\nd = a and b or c\n"
+            "e = -x ** 2\nf = x[0] if False else e\nreturn d, f"
         )
     )
     for name in "equal not_equal logical_not logical_and logical_or negative power".split():
