@@ -20,7 +20,8 @@ from relax_mlir.lowering.relax_to_tir.rows import ROWS, Row
 from relax_mlir.mlir import ir
 
 FAMILIES = (
-    "unary binary statistical search linear_algebra datatype manipulate index create nn"
+    "unary binary statistical search linear_algebra datatype manipulate index create nn "
+    "convolution pooling attention image scan sorting scatter"
 ).split()
 
 

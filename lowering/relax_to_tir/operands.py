@@ -19,7 +19,10 @@ from relax_mlir.lowering.passes import ModuleState
 from relax_mlir.lowering.relax_to_tir.prim_funcs import PrimFuncs
 from relax_mlir.lowering.relax_to_tir.rows import Result, Row
 from relax_mlir.mlir import ir
+from relax_mlir.tir.buffer import Buffer
+from relax_mlir.tir.builder import PrimFuncBuilder
 from relax_mlir.tir.expr import FloatImm, IntImm, PrimExpr, Var
+from relax_mlir.tir.function import PrimFunc
 from relax_mlir.tir.shapes import expr_of
 
 
@@ -134,20 +137,63 @@ def make_call(op: ir.Operation, row: Row, state: ModuleState, made: PrimFuncs) -
     """
     arguments = Arguments(state, row.immediate)
     operands = arguments.collect(op)
-    attributes = attributes_of(op)
     results = _results(op, arguments)
-    if row.result:
-        is_tuple = types.tuple_fields(op.results[0].type) is not None
-        attributes["result"] = results if is_tuple else results[0]
+    make = _from_loops if row.loops else _from_tensors
     try:
-        computed = row.function(*operands, **attributes)
-        outputs = _outputs(computed, arguments)
-        extra = _unbound(arguments, outputs)
-        function = te.create_prim_func([*arguments.tensors, *outputs, *extra])
+        function, extra = make(op, row, operands, arguments, results)
     except Error as error:
         raise CompileError(f"{op.name}: {error} (in {op.location})") from error
     name = made.add(function, row.name)
     return _call_tir(op, name, arguments, extra)
+
+
+def _from_tensors(
+    op: ir.Operation,
+    row: Row,
+    operands: Sequence[Any],
+    arguments: Arguments,
+    results: Sequence[Result],
+) -> tuple[PrimFunc, list[Var]]:
+    """The function of a row of tensor expressions, and its scalar parameters."""
+    attributes = attributes_of(op)
+    if row.result:
+        is_tuple = types.tuple_fields(op.results[0].type) is not None
+        attributes["result"] = results if is_tuple else results[0]
+    outputs = _outputs(row.function(*operands, **attributes), arguments)
+    extra = _unbound(arguments, [t.shape for t in (*arguments.tensors, *outputs)])
+    return te.create_prim_func([*arguments.tensors, *outputs, *extra]), extra
+
+
+def _from_loops(
+    op: ir.Operation,
+    row: Row,
+    operands: Sequence[Any],
+    arguments: Arguments,
+    results: Sequence[Result],
+) -> tuple[PrimFunc, list[Var]]:
+    """The function of a row of statements, and its scalar parameters."""
+    build = PrimFuncBuilder("main", attrs={"tir.noalias": True})
+    taken: set[str] = set()
+
+    def parameter(name: str, shape: Sequence[Any], dtype: str) -> Buffer:
+        while name in taken:
+            name += "_1"
+        taken.add(name)
+        return build.buffer_param(name, list(shape), dtype)
+
+    buffers = {t: parameter(t.name, t.shape, t.dtype) for t in arguments.tensors}
+    outputs = [parameter(f"T_{row.name}", r.shape, r.dtype) for r in results]
+    extra = _unbound(arguments, [b.shape for b in (*buffers.values(), *outputs)])
+    for var in extra:
+        build.scalar_param(var)
+
+    def given(operand: Any) -> Any:
+        if isinstance(operand, list):
+            return [given(entry) for entry in operand]
+        return buffers[operand] if isinstance(operand, te.Tensor) else operand
+
+    row.function(build, *map(given, operands), *outputs, **attributes_of(op))
+    return build.finish(), extra
 
 
 def _outputs(computed: Any, arguments: Arguments) -> list[te.Tensor]:
@@ -163,14 +209,9 @@ def _outputs(computed: Any, arguments: Arguments) -> list[te.Tensor]:
     return outputs
 
 
-def _unbound(arguments: Arguments, outputs: Sequence[te.Tensor]) -> list[Var]:
+def _unbound(arguments: Arguments, shapes: Sequence[Sequence[Any]]) -> list[Var]:
     """The symbols that no buffer has as a plain dimension: they become scalar parameters."""
-    bound = {
-        dim
-        for tensor in (*arguments.tensors, *outputs)
-        for dim in tensor.shape
-        if isinstance(dim, Var)
-    }
+    bound = {dim for shape in shapes for dim in shape if isinstance(dim, Var)}
     return [var for var in arguments.symbols.values() if var not in bound]
 
 

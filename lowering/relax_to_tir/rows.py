@@ -28,12 +28,17 @@ class Result:
 @dataclass(frozen=True)
 class Row:
     """`name` is what the made function is called, `immediate` says which constant scalar operands
-    become numbers inside it: the first of these that is one."""
+    become numbers inside it: the first of these that is one.
+
+    A row with `loops` writes statements instead: it gets a PrimFuncBuilder, then buffers in place
+    of tensors, then the output buffers, then the attributes.
+    """
 
     name: str
     function: TensorFunction
     immediate: tuple[int, ...] = ()
     result: bool = False
+    loops: bool = False
 
 
 ROWS: dict[str, Row] = {}
@@ -49,6 +54,16 @@ def legalize(
         ROWS[operator] = Row(
             name or operator.rsplit(".", 1)[-1], function, tuple(immediate), result
         )
+        return function
+
+    return register
+
+
+def legalize_loops(operator: str) -> Callable[[TensorFunction], TensorFunction]:
+    """Decorator: the function writes the statements that `operator` becomes."""
+
+    def register(function: TensorFunction) -> TensorFunction:
+        ROWS[operator] = Row(operator.rsplit(".", 1)[-1], function, loops=True)
         return function
 
     return register

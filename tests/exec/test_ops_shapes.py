@@ -113,7 +113,7 @@ def _selecting_cases() -> list[Case]:
         Case("strided_slice", [x, (1,), (-1,), (-7,), (-2,)], lambda x, *_: x[:, ::-2]),
         Case("strided_slice", [x, (-1,), (2,), (100,)], lambda x, *_: x[:, :, 2:]),
         Case("strided_slice", [x, (0,), (4,), (2,)], lambda x, *_: x[4:2]),
-        Case("strided_slice", rows[0][:1] + [(0,), (1,), ("n",)], lambda x, *_: x[1:], {},
+        Case("strided_slice", [*rows[0][:1], (0,), (1,), ("n",)], lambda x, *_: x[1:], {},
              {0: ("n", 3)}, calls=[[r[0], (0,), (1,), ("n",)] for r in rows]),
         Case("gather_elements", [small, at], lambda x, i: np.take_along_axis(x, i, 0)),
         Case("gather_elements", [small, np.array([[0, -1], [2, 1], [4, 0], [1, 1]], "int64")],
