@@ -67,6 +67,8 @@ def match_contraction(nest: LoopNest, epilogue: Stage | None = None) -> Contract
     body = nest.body
     if len(body.arguments) != 3 or len(body.results) != 1 or not any(nest.reduction):
         return None
+    if ZERO in nest.extents:
+        return None
     if not is_vectorizable(body.block) or any(i is not None for i in nest.index_dims):
         return None
     if combiners(body.block, [body.arguments.index(body.results[0])]) is None:
