@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from relax_mlir.dialects import dims as dim_algebra
 from relax_mlir.dialects.attributes import to_attribute
@@ -47,7 +47,7 @@ class FuseOps(Pass):
             name: OpPatternKind(attributes_of_function(op).get("op_pattern", OpPatternKind.OPAQUE))
             for name, op in prim_functions(state).items()
         }
-        made: dict[str, str] = {}
+        made = _Made()
         for function in relax_functions(state):
             attributes = attributes_of_function(function)
             if "Primitive" in attributes or "Codegen" in attributes:
@@ -119,17 +119,27 @@ def _members(ops: list[ir.Operation], groups: list[Group]) -> list[list[ir.Opera
     return sorted(fusable, key=lambda members: order[members[-1]])
 
 
+@dataclass
+class _Made:
+    """What was made so far: function names by structure, and how many results of each prefix."""
+
+    functions: dict[str, str] = field(default_factory=dict)
+    results: dict[str, int] = field(default_factory=dict)
+
+    def result_name(self, prefix: str) -> str:
+        """lv, lv1, lv2, ... or gv, gv1, ..."""
+        number = self.results.get(prefix, 0)
+        self.results[prefix] = number + 1
+        return f"{prefix}{number}" if number else prefix
+
+
 class _Fuser:
-    """Moves groups of operations of one function into functions of their own.
+    """Moves groups of operations of one function into functions of their own."""
 
-    `made` maps the structure of a function made so far to its name.
-    """
-
-    def __init__(self, state: ModuleState, function: ir.Operation, made: dict[str, str]) -> None:
+    def __init__(self, state: ModuleState, function: ir.Operation, made: _Made) -> None:
         self.state = state
         self.function = function
         self.made = made
-        self.calls = 0
         # Results of fused calls, and what the values they stand for were called before.
         self.old_names: dict[ir.Value, str | None] = {}
 
@@ -138,10 +148,14 @@ class _Fuser:
         outputs = [op.results[0] for op in members if _used_outside(op, inside)]
         if not outputs or _is_used_before_end(outputs, inside, members[-1]):
             return
-        inputs = _inputs(members, inside)
-        symbols = _unbound_symbols(inputs, members)
+        # Shapes are written down again inside instead of being passed.
+        used = _inputs(members, inside)
+        shapes = [value for value in used if _is_shape_expr(value)]
+        inputs = [value for value in used if not _is_shape_expr(value)]
+        symbols = _unbound_symbols(inputs, shapes, members)
+        members = [*(value.owner.operation for value in shapes), *members]
         fused = self._function(members, inputs, outputs, symbols)
-        name = self.made.setdefault(_structure(fused), symbol_name(fused))
+        name = self.made.functions.setdefault(_structure(fused), symbol_name(fused))
         if name != symbol_name(fused):
             fused.erase()
         self._call(name, members, inputs, outputs, symbols)
@@ -210,9 +224,9 @@ class _Fuser:
         outputs: list[ir.Value],
         symbols: list[str],
     ) -> None:
-        label = "lv" if self.calls == 0 else f"lv{self.calls}"
-        self.calls += 1
         last = members[-1]
+        leaves = any(u.owner.operation.name == "relax.output" for v in outputs for u in v.uses)
+        label = self.made.result_name("gv" if leaves else "lv")
         place = name_location(label, last.location)
         arguments = list(inputs)
         with ir.InsertionPoint(last):
@@ -230,7 +244,8 @@ class _Fuser:
             self.old_names[new] = name_of(old)
             old.replace_all_uses_with(new)
         for op in reversed(members):
-            op.erase()
+            if op.name != "relax.shape_expr" or not any(True for _ in op.results[0].uses):
+                op.erase()
 
 
 def _structure(function: ir.Operation) -> str:
@@ -282,7 +297,7 @@ def _is_used_before_end(
 
 
 def _inputs(members: list[ir.Operation], inside: set[ir.Operation]) -> list[ir.Value]:
-    """What the group takes from outside, in order of use; shapes are made again inside."""
+    """What the group takes from outside, in order of use."""
     found: dict[ir.Value, None] = {}
     for op in members:
         for value in op.operands:
@@ -303,13 +318,21 @@ def _parameter_names(given: list[str | None], count: int) -> list[str]:
     return unique
 
 
-def _unbound_symbols(inputs: list[ir.Value], members: list[ir.Operation]) -> list[str]:
+def _is_shape_expr(value: ir.Value) -> bool:
+    return (
+        not isinstance(value, ir.BlockArgument) and value.owner.operation.name == "relax.shape_expr"
+    )
+
+
+def _unbound_symbols(
+    inputs: list[ir.Value], shapes: list[ir.Value], members: list[ir.Operation]
+) -> list[str]:
     """The symbols the group mentions that no input's type gives the value of."""
     bound: set[str] = set()
     for value in inputs:
         bound |= bound_symbols(value.type)
     mentioned: dict[str, None] = {}
-    for value in [*inputs, *(op.results[0] for op in members)]:
+    for value in [*inputs, *shapes, *(op.results[0] for op in members)]:
         for symbol in types.symbols_of(value.type):
             mentioned.setdefault(symbol)
     return [symbol for symbol in mentioned if symbol not in bound]

@@ -15,8 +15,8 @@
 // CHECK: return %gv
 
 // CHECK-LABEL: func.func @epilogue(
-// CHECK: %lv = "relax.call"(%x, %w, %b) {callee = @fused_matmul_add_relu}
-// CHECK-NEXT: "relax.output"(%lv)
+// CHECK: %[[GV:.*]] = "relax.call"(%x, %w, %b) {callee = @fused_matmul_add_relu}
+// CHECK-NEXT: "relax.output"(%[[GV]])
 func.func @epilogue(%x: tensor<4x8xf32> {relax.name = "x"}, %w: tensor<8x4xf32> {relax.name = "w"}, %b: tensor<4xf32> {relax.name = "b"}) -> tensor<4x4xf32> attributes {relax.attrs = {}} {
   %gv = "relax.dataflow"() ({
     %lv = "relax.matmul"(%x, %w) : (tensor<4x8xf32>, tensor<8x4xf32>) -> tensor<4x4xf32>
