@@ -11,6 +11,7 @@ from relax_mlir.tir.expr import (
     Add,
     BufferLoad,
     BufferRef,
+    IntImm,
     PrimExpr,
     Ramp,
     Range,
@@ -184,8 +185,17 @@ def _ramp_of(entries: list[Any]) -> Ramp | None:
     if any(isinstance(e, slice) for e in entries[:-1]):
         return None
     start, step = as_expr(0 if last.start is None else last.start), as_expr(last.step)
-    lanes = operators.floordiv(operators.add(operators.subtract(last.stop, start), step - 1), step)
-    return Ramp(start, step, int(lanes))  # type: ignore[call-overload]
+    lanes = operators.floordiv(_extent(start, as_expr(last.stop)) + (step - 1), step)
+    if not isinstance(lanes, IntImm):
+        raise Error(f"a vector access has a constant number of lanes, not {lanes}")
+    return Ramp(start, step, lanes)
+
+
+def _extent(begin: PrimExpr, end: PrimExpr) -> PrimExpr:
+    """`end - begin`; of `begin + n` it is n, whatever begin is."""
+    if isinstance(end, Add) and structural_key(end.a) == structural_key(begin):
+        return end.b
+    return operators.subtract(end, begin)
 
 
 def _slice_range(buffer: Buffer, axis: int, entry: Any) -> Range:
@@ -198,6 +208,4 @@ def _slice_range(buffer: Buffer, axis: int, entry: Any) -> Range:
     size = buffer.shape[axis]
     begin = _zero(size) if entry.start is None else as_expr(entry.start)
     end = size if entry.stop is None else as_expr(entry.stop)
-    if isinstance(end, Add) and structural_key(end.a) == structural_key(begin):
-        return Range.from_min_extent(begin, end.b)
-    return Range(begin, end)
+    return Range.from_min_extent(begin, _extent(begin, end))

@@ -29,11 +29,11 @@ class PrimFunc(BaseFunc):
     def _described(self) -> list[tuple[Var, Buffer | None]]:
         symbols: dict[str, Var] = {}
         with mlir.scope():
-            arguments = ir.ArrayAttr(self.operation.attributes["arg_attrs"])
-            described = [from_attribute(a) for a in arguments]
-            inputs = ir.FunctionType(
-                ir.TypeAttr(self.operation.attributes["function_type"]).value
-            ).inputs
+            attributes = self.operation.attributes
+            inputs = ir.FunctionType(ir.TypeAttr(attributes["function_type"]).value).inputs
+            described: list[dict[str, Any]] = [{} for _ in inputs]
+            if "arg_attrs" in attributes:  # MLIR leaves it out when there is nothing in it
+                described = [from_attribute(a) for a in ir.ArrayAttr(attributes["arg_attrs"])]
             return [_parameter(d, kind, symbols) for d, kind in zip(described, inputs, strict=True)]
 
     @property
