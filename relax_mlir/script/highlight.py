@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 from typing import Any
 
@@ -67,6 +68,5 @@ def _in_notebook() -> bool:
 
 
 def _show_html(text: str, style: str) -> None:
-    from IPython.display import HTML, display
-
-    display(HTML(highlight(text, style, html=True)))
+    display = importlib.import_module("IPython.display")
+    display.display(display.HTML(highlight(text, style, html=True)))

@@ -16,6 +16,7 @@ class DType:
 
     def __init__(self, dtype: str):
         self.dtype = dtype
+        self.name = dtype  # where a dtype is asked for, this is one
 
     def __call__(self, value: Any = None, *, is_size_var: bool = False) -> PrimExpr:
         """A constant or cast of `value`; without it a new variable, named when it is assigned."""
