@@ -20,10 +20,12 @@ __all__ = [
     "cpu",
     "cuda",
     "device",
+    "enabled",
     "ext_dev",
     "gpu",
     "hexagon",
     "metal",
+    "num_threads",
     "opencl",
     "require_cpu",
     "rocm",
@@ -70,6 +72,26 @@ class Device(tvm_ffi.Device):
         """Threads that execute together; 1 on the CPU."""
         return 1 if self.type == "cpu" else None
 
+    @property
+    def max_shared_memory_per_block(self) -> int | None:
+        """Bytes of shared memory a block may have; None on the CPU."""
+        return None
+
+    @property
+    def compute_version(self) -> str | None:
+        """The compute capability of a GPU; None on the CPU."""
+        return None
+
+    @property
+    def total_global_memory(self) -> int | None:
+        """Bytes of memory of the device; None when it is not known."""
+        return _memory("SC_PHYS_PAGES") if self.type == "cpu" else None
+
+    @property
+    def available_global_memory(self) -> int | None:
+        """Bytes of memory that are free; None when it is not known."""
+        return _memory("SC_AVPHYS_PAGES") if self.type == "cpu" else None
+
     def sync(self, stream: object = None) -> None:
         """Wait until everything issued to the device is done; returns at once on the CPU."""
         require_cpu(self, "sync")
@@ -83,6 +105,12 @@ tvm_ffi.core._set_class_device(Device)
 def _driver_present(kind: str) -> bool:
     library = _DRIVERS.get(kind)
     return library is not None and ctypes.util.find_library(library) is not None
+
+
+def _memory(pages: str) -> int | None:
+    if pages not in getattr(os, "sysconf_names", {}):
+        return None
+    return os.sysconf(pages) * os.sysconf("SC_PAGE_SIZE")
 
 
 @cache
@@ -104,6 +132,18 @@ def device(device_type: str | int | DLDeviceType, index: int | None = None) -> D
     """
     kind = "cpu" if device_type in ("llvm", "c") else device_type
     return Device(kind, index)
+
+
+def enabled(target: str) -> bool:
+    """True when this build makes code for the target: `enabled("llvm")`."""
+    return target.split()[0] in ("llvm", "cpu", "c")
+
+
+def num_threads() -> int:
+    """Cores that parallel loops can use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def require_cpu(dev: Any, what: str) -> None:

@@ -43,7 +43,7 @@ def export_library(
 ) -> Any:
     """Write the shared library `path`; returns what `fcompile` returns."""
     with tempfile.TemporaryDirectory(dir=workspace_dir) as folder:
-        objects = [_write_object(code, Path(folder))]
+        objects = [write_object(code, str(Path(folder) / "module.o"))]
         if code.constants:
             objects.append(_write_constants(code.constants, Path(folder)))
         libraries = list(addons)
@@ -54,8 +54,11 @@ def export_library(
         return link_shared(path, [*objects, *libraries])
 
 
-def _write_object(code: CompiledCode, folder: Path) -> str:
-    path = str(folder / "module.o")
+def write_object(code: CompiledCode, path: str) -> str:
+    """Write the machine code as an object file; returns its path.
+
+    With constants it refers to data (`_BLOB`) that `export_library` puts beside it.
+    """
     with mlir.scope():
         state = ModuleState(code.module).clone()
         LinkFFISupport().run(state)
@@ -127,22 +130,36 @@ _{blob}:
 """
 
 
-def link_shared(path: str, objects: Sequence[str]) -> None:
-    """Link objects and libraries with the system's compiler driver (`CC`, cc, gcc or clang)."""
-    compiler = os.environ.get("CC") or next(filter(None, map(shutil.which, _DRIVERS)), None)
-    if compiler is None:
+def find_compiler() -> str | None:
+    """The compiler driver to link with: `CC`, or the first of cc, gcc and clang."""
+    return os.environ.get("CC") or next(filter(None, map(shutil.which, _DRIVERS)), None)
+
+
+def link_shared(
+    path: str,
+    objects: Sequence[str],
+    *,
+    options: Sequence[str] = (),
+    compiler: str | None = None,
+) -> None:
+    """Link objects and libraries with the system's compiler driver.
+
+    Raises CompileError when there is none, or with what it says when it fails.
+    """
+    driver = compiler or find_compiler()
+    if driver is None:
         raise CompileError(
             "export_library: no compiler driver was found to link with",
             hint="install gcc or clang, set CC, or pass fcompile=",
         )
     folders = {os.path.dirname(item) for item in objects if item.endswith((".so", ".dylib"))}
-    command = [compiler, "-shared", "-fPIC", "-o", path, *objects, "-lm"]
+    command = [driver, "-shared", "-fPIC", "-o", path, *objects, *options, "-lm"]
     command += [f"-Wl,-rpath,{folder}" for folder in sorted(folders)]
     if sys.platform == "darwin":
         command += ["-undefined", "dynamic_lookup"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        raise CompileError(f"export_library: {compiler} failed:\n{done.stderr}")
+        raise CompileError(f"export_library: {driver} failed:\n{done.stderr}")
 
 
 _DRIVERS = ("cc", "gcc", "clang")

@@ -54,7 +54,14 @@ class Module:
     type_key = kind
 
     def get_function(self, name: str, query_imports: bool = False) -> Any:
-        """The function of that name; raises AttributeError when there is none."""
+        """The function of that name; raises AttributeError when there is none.
+
+        `query_imports` also looks into the imported modules.
+        """
+        if query_imports and self.imports and not self.implements_function(name):
+            for module in self.imports:
+                if module.implements_function(name, query_imports=True):
+                    return module.get_function(name, query_imports=True)
         return self._code.function(name)
 
     def implements_function(self, name: str, query_imports: bool = False) -> bool:
@@ -91,6 +98,33 @@ class Module:
         return self._code.text()
 
     get_source = inspect_source
+
+    def import_module(self, module: Module) -> None:
+        """Make the functions of another module reachable with `query_imports=True`."""
+        self.imports.append(module)
+
+    def get_write_formats(self) -> list[str]:
+        """The formats of `write_to_file`."""
+        return ["mlir", "o"] if isinstance(self._code, CompiledCode) else []
+
+    def write_to_file(self, file_name: str | os.PathLike[str], fmt: str = "") -> None:
+        """Write the module as MLIR text ("mlir") or as an object file ("o").
+
+        The format is the file's suffix when it is not given.  Raises ValueError for another one.
+        """
+        path = os.fspath(file_name)
+        kind = fmt or os.path.splitext(path)[1].lstrip(".")
+        if kind not in self.get_write_formats():
+            known = ", ".join(self.get_write_formats()) or "none"
+            raise ValueError(f"write_to_file: unknown format {kind!r}; there are: {known}")
+        if kind == "mlir":
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(self.inspect_source())
+            return
+        from relax_mlir.runtime.export import write_object
+
+        assert isinstance(self._code, CompiledCode)
+        write_object(self._code, path)
 
     def export_library(
         self,

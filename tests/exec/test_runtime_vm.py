@@ -197,3 +197,36 @@ def test_custom_linker(tmp_path: Path) -> None:
     seen: list[Any] = []
     ex.export_library(tmp_path / "out.so", fcompile=lambda path, objects: seen.append(objects))
     assert seen[0][0].endswith("module.o")
+
+
+def test_helpers_of_contrib() -> None:
+    from relax_mlir.contrib import cc, utils
+
+    ex = compile(
+        IRModule.parse(KERNELS + function("main", {"x": N}, N, RELU_OF_X)), relax_pipeline=None
+    )
+    with utils.tempdir() as folder:
+        path = folder.relpath("out.so")
+        ex.export_library(path, fcompile=cc.create_shared)
+        assert folder.listdir() == ["out.so"]
+        result = runtime.load_module(path)["main"](X)
+    np.testing.assert_array_equal(result.numpy(), np.maximum(X, 0))
+    assert not folder.path.exists()
+
+
+def test_files_of_a_module(tmp_path: Path) -> None:
+    module = machine(SUM)._rt_mod
+    module.write_to_file(tmp_path / "out.mlir")
+    assert "llvm.func" in (tmp_path / "out.mlir").read_text()
+    module.write_to_file(tmp_path / "out.bin", "o")
+    assert (tmp_path / "out.bin").read_bytes()[:4] in (b"\x7fELF", b"\xcf\xfa\xed\xfe")
+    with pytest.raises(ValueError, match="unknown format 'txt'; there are: mlir, o"):
+        module.write_to_file(tmp_path / "out.txt")
+
+
+def test_imported_modules() -> None:
+    outer = machine(SUM)._rt_mod
+    outer.import_module(machine(LIBRARY.replace("@main", "@inner"), {"w": WEIGHT})._rt_mod)
+    assert outer.get_function("inner", query_imports=True) is not None
+    with pytest.raises(AttributeError, match="no function 'inner'; it has main"):
+        outer.get_function("inner")

@@ -162,3 +162,13 @@ def test_benchmark_result() -> None:
     assert result.mean == pytest.approx(2e-3)
     assert result.results == (1e-3, 3e-3)
     assert "mean (ms)" in str(result)
+
+
+def test_what_is_known_of_the_host() -> None:
+    cpu = relax_mlir.cpu()
+    assert cpu.total_global_memory > 1 << 20
+    assert cpu.multi_processor_count >= runtime.num_threads() >= 1
+    assert cpu.warp_size == 1
+    assert cpu.sync() is None
+    assert runtime.enabled("llvm -mcpu=x")
+    assert not runtime.enabled("opencl")
