@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from relax_mlir.dialects.dims import Dim
 from relax_mlir.dialects.relax import types
@@ -89,6 +90,11 @@ _OPERATORS: dict[type[ast.operator], tuple[str, int]] = {
 _DIVISIONS = {"floordiv": "//", "floormod": "%"}
 
 
+@lru_cache(maxsize=4096)
+def _parsed(dim: str) -> ast.expr:
+    return ast.parse(dim, mode="eval").body
+
+
 class _DimText:
     """Canonical dimension text with Python's operators for the functions that have them."""
 
@@ -96,7 +102,7 @@ class _DimText:
         self.style = style
 
     def text(self, dim: str) -> str:
-        return self._node(ast.parse(dim, mode="eval").body, 0)
+        return self._node(_parsed(dim), 0)
 
     def _node(self, node: ast.expr, level: int) -> str:
         if isinstance(node, ast.Constant):

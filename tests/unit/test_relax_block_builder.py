@@ -230,14 +230,12 @@ def test_scopes_are_checked() -> None:
         bb.emit(op.exp(x))
     with pytest.raises(Error, match="'stranger' is not visible here"), bb.function("f", [x]):
         bb.emit(op.exp(stranger))
-    with pytest.raises(Error, match="'stranger' is used in 'f', but is not one of"):
-        with bb.function("f"):
-            bb.emit_func_output(bb.emit(op.add(x, stranger)), params=[x])
+    with pytest.raises(Error, match="'stranger' is used in 'f', but is no"), bb.function("f"):
+        bb.emit_func_output(bb.emit(op.add(x, stranger)), params=[x])
     with pytest.raises(Error, match="do not nest"), bb.function("f", [x]), bb.function("g", [x]):
         pass
-    with pytest.raises(Error, match="emit_output must be called in a dataflow block"):
-        with bb.function("f", [x]):
-            bb.emit_output(x)
+    with pytest.raises(Error, match="in a dataflow block"), bb.function("f", [x]):
+        bb.emit_output(x)
     with pytest.raises(Error, match="given twice"), bb.function("f", [x, x]):
         pass
     assert relax.BlockBuilder.current() is None

@@ -65,6 +65,9 @@ class _FunctionPrinter:
     def _name_symbols(self) -> dict[str, str]:
         """Give the symbols their names first: they stand in types, as text."""
         names = self.printer.names
+        if not self.printer.in_module:  # functions go by their bare names, which no value may take
+            for function in dict.fromkeys(_functions_of(self.function.body)):
+                names.define(("function", function), function)
         found = {s: names.define(("symbol", s), s) for s in _symbols(self.function)}
         return {symbol: name for symbol, name in found.items() if symbol != name}
 
@@ -74,7 +77,7 @@ class _FunctionPrinter:
 
     def _global_name(self, name: str) -> str:
         if not self.printer.in_module:
-            return name
+            return self.printer.names["function", name]
         return f"{self.printer.options.module_alias}.{name}"
 
     def lines(self) -> list[str]:
@@ -115,7 +118,7 @@ class _FunctionPrinter:
         for symbol in _body_symbols(self.function):
             name = printer.names["symbol", symbol]
             printer.line(f"{name} = {printer.T}.int64()")
-        if printer.in_module and any(_refers_to_module(self.function.body)):
+        if printer.in_module and any(True for _ in _functions_of(self.function.body)):
             printer.line(f"{printer.options.module_alias} = {printer.options.name}")
 
     # -- blocks -------------------------------------------------------------------------------
@@ -207,17 +210,17 @@ def _body_symbols(function: Function) -> list[str]:
     return [symbol for symbol in _symbols(function) if symbol in mentioned]
 
 
-def _refers_to_module(expr: Any) -> Iterator[bool]:
-    """Something true for every function of the module that an expression names."""
+def _functions_of(expr: Any) -> Iterator[str]:
+    """The names of the functions of the module that an expression mentions."""
     if isinstance(expr, (GlobalVar, nodes.FunctionRef)):
-        yield True
+        yield expr.name_hint if isinstance(expr, GlobalVar) else expr.var.name_hint
     elif isinstance(expr, SeqExpr):
         for binding in expr.bindings:
-            yield from _refers_to_module(binding.value)
-        yield from _refers_to_module(expr.body)
+            yield from _functions_of(binding.value)
+        yield from _functions_of(expr.body)
     else:
         for child in children(expr):
-            yield from _refers_to_module(child)
+            yield from _functions_of(child)
 
 
 # -- large constants -----------------------------------------------------------------------------
