@@ -106,6 +106,8 @@ def _arrange(nest: LoopNest, a: int, b: int, c: int) -> Contraction | None:
     if len(contiguous) != 1 or not k:
         return None
     column = contiguous[0]
+    if len(k) > 1 and nest.stride(b, column) != ONE:
+        return None  # a window read with a stride, which packing does not arrange
     row = max(rows, key=lambda dim: _assumed_extent(nest, dim)) if rows else None
     outer += [dim for dim in rows + columns if dim not in (row, column)]
     k.sort(key=lambda dim: nest.stride(b, dim) == ONE)
