@@ -1,0 +1,154 @@
+"""Questions about Relax functions and expressions (TVM: `relax.analysis`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from relax_mlir import mlir
+from relax_mlir.dialects.relax import types
+from relax_mlir.errors import VerificationError
+from relax_mlir.ir.function import GlobalVar
+from relax_mlir.ir.module import IRModule
+from relax_mlir.relax.blocks import Binding, SeqExpr
+from relax_mlir.relax.expr import Expr, ExternFunc, FunctionRef, Var
+from relax_mlir.relax.function import Function
+from relax_mlir.relax.lowering import children
+from relax_mlir.relax.struct_info import StructInfo, from_mlir_type
+from relax_mlir.relax.symbols import symbol
+from relax_mlir.relax.type_relations import join
+
+
+def well_formed(obj: IRModule | Function, check_struct_info: bool = True) -> bool:
+    """True when a module or function breaks no invariant of its dialects."""
+    module = obj if isinstance(obj, IRModule) else IRModule({obj.name: obj})
+    try:
+        module.verify()
+    except VerificationError:
+        return False
+    return True
+
+
+check_well_formed = well_formed
+
+
+def post_order_visit(expr: Expr | Function, visit: Callable[[Any], None]) -> None:
+    """Call `visit` on every expression, the parts before the whole, each object once."""
+    seen: set[int] = set()
+
+    def walk(node: Any) -> None:
+        if id(node) in seen:
+            return
+        seen.add(id(node))
+        for child in _parts(node):
+            walk(child)
+        visit(node)
+
+    walk(expr)
+
+
+def _parts(node: Any) -> Iterator[Any]:
+    if isinstance(node, Function):
+        yield from node.params
+        yield node.body
+    elif isinstance(node, SeqExpr):
+        for binding in node.bindings:
+            yield binding.value
+            yield binding.var
+        yield node.body
+    else:
+        yield from (child for child in children(node) if isinstance(child, (Expr, GlobalVar)))
+
+
+def _bindings(obj: Function | Expr) -> list[Binding]:
+    found: list[Binding] = []
+    post_order_visit(
+        obj, lambda node: found.extend(node.bindings) if isinstance(node, SeqExpr) else None
+    )
+    return found
+
+
+def all_vars(obj: Function | Expr) -> list[Var]:
+    """Every variable, parameters first."""
+    found: list[Var] = []
+    post_order_visit(obj, lambda node: found.append(node) if isinstance(node, Var) else None)
+    return found
+
+
+def bound_vars(obj: Function | Expr) -> list[Var]:
+    """The parameters and the variables that are bound inside."""
+    params = obj.params if isinstance(obj, Function) else []
+    bound = {id(var) for var in [*params, *(b.var for b in _bindings(obj))]}
+    return [var for var in all_vars(obj) if id(var) in bound]
+
+
+def free_vars(obj: Function | Expr) -> list[Var]:
+    """The variables that are used inside but bound outside."""
+    bound = {id(var) for var in bound_vars(obj)}
+    return [var for var in all_vars(obj) if id(var) not in bound]
+
+
+def all_global_vars(obj: Function | Expr) -> list[GlobalVar]:
+    """The functions of the module that are mentioned, each once."""
+    found: dict[GlobalVar, None] = {}
+
+    def visit(node: Any) -> None:
+        if isinstance(node, GlobalVar):
+            found[node] = None
+        elif isinstance(node, FunctionRef):
+            found[node.var] = None
+
+    post_order_visit(obj, visit)
+    return list(found)
+
+
+def name_to_binding(function: Function) -> dict[str, list[Binding]]:
+    """The bindings by the names of their variables."""
+    found: dict[str, list[Binding]] = {}
+    for binding in _bindings(function):
+        found.setdefault(binding.var.name_hint, []).append(binding)
+    return found
+
+
+def get_var2val(function: Function) -> dict[Var, Expr]:
+    """What each variable is bound to."""
+    return {binding.var: binding.value for binding in _bindings(function)}
+
+
+def udchain(function: Function) -> dict[Var, list[Var]]:
+    """For each variable, those whose values use it."""
+    users: dict[Var, list[Var]] = {var: [] for var in all_vars(function)}
+    for binding in _bindings(function):
+        for used in dict.fromkeys(all_vars(binding.value)):
+            users[used].append(binding.var)
+    return users
+
+
+def contains_impure_call(obj: Function | Expr) -> bool:
+    """True when a registered function is called for its effects."""
+    found: list[Any] = []
+
+    def visit(node: Any) -> None:
+        if isinstance(getattr(node, "op", None), ExternFunc):
+            found.append(node)
+
+    post_order_visit(obj, visit)
+    return bool(found)
+
+
+def defined_symbolic_vars(function: Function) -> list[Any]:
+    """The symbols of the parameters' types and of the types that bindings check."""
+    with mlir.scope():
+        kinds = [var.mlir_type for var in bound_vars(function)]
+        return [
+            symbol(name) for name in dict.fromkeys(s for k in kinds for s in types.symbols_of(k))
+        ]
+
+
+def struct_info_lca(lhs: StructInfo, rhs: StructInfo) -> StructInfo:
+    """The most precise type that values of both types have."""
+    with mlir.scope():
+        return from_mlir_type(join(lhs.mlir_type, rhs.mlir_type))
+
+
+type_lca = struct_info_lca
