@@ -77,7 +77,7 @@ class PrimFuncPrinter:
                 self.printer.line(f"{self.T}.writes()")
                 annotations = self._annotations(attributes["annotations"])
                 self.printer.line(f"{self.T}.{self.words['attr']}({annotations})")
-            else:
+            elif _has_blocks(self.face.body):
                 self.printer.line(f"# {header}")
             if not self.body(self.face.body):
                 self.printer.line(f"{self.T}.evaluate(0)")
@@ -446,6 +446,16 @@ def _symbols(buffer: Buffer) -> list[E.Var]:
 
 def _string(attributes: Any, key: str) -> str:
     return ir.StringAttr(attributes[key]).value if key in attributes else ""
+
+
+def _has_blocks(block: ir.Block) -> bool:
+    """Whether there is anything that makes the function's body a root block to TVM."""
+    for view in block.operations:
+        if view.operation.name in ("tir.block", "tir.alloc_buffer"):
+            return True
+        if any(_has_blocks(inner) for region in view.operation.regions for inner in region.blocks):
+            return True
+    return False
 
 
 def _grid(op: ir.Operation) -> list[ir.Operation]:

@@ -17,7 +17,7 @@ import numpy as np
 from relax_mlir.dialects import dtypes
 from relax_mlir.errors import Error
 from relax_mlir.mlir import arith, ir
-from relax_mlir.script.printer.affine_text import with_remainders
+from relax_mlir.script.printer.affine_text import constant_first, readable
 from relax_mlir.tir import expr as E
 from relax_mlir.tir.buffer import Buffer
 
@@ -156,7 +156,11 @@ def _affine(form: ir.AffineExpr, operands: list[E.PrimExpr], dims: int, dtype: s
     if isinstance(form, ir.AffineSymbolExpr):
         return operands[dims + form.position]
     if isinstance(form, ir.AffineAddExpr):
-        form = with_remainders(form)
+        form = readable(form)
+        split = constant_first(form)
+        if split is not None:
+            rest = _affine(split[1], operands, dims, dtype)
+            return raw(E.Sub, dtype, a=E.IntImm(dtype, split[0]), b=rest)
     a = _affine(form.lhs, operands, dims, dtype)
     b = _affine(form.rhs, operands, dims, dtype)
     if isinstance(form, ir.AffineAddExpr):
