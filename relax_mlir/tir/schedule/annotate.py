@@ -72,10 +72,15 @@ def allocation(buffer: ir.Value, block: ir.OpView) -> AllocBufferOp:
 def set_scope(
     state: ScheduleState, block: ir.OpView, buffer_index: int | str, storage_scope: str
 ) -> None:
-    """Set the storage scope of a buffer the block writes."""
+    """Set the storage scope of a buffer the block writes; its name says so, as in TVM."""
     buffer = access_buffer(block, buffer_index, "write")
     check_scope(storage_scope, block)
-    allocation(buffer, block).operation.attributes["scope"] = ir.StringAttr.get(storage_scope)
+    operation = allocation(buffer, block).operation
+    if ir.StringAttr(operation.attributes["scope"]).value == storage_scope:
+        return
+    operation.attributes["scope"] = ir.StringAttr.get(storage_scope)
+    name = f"{nest.value_name(buffer, 'buffer')}_{storage_scope.replace('.', '_')}"
+    operation.location = ir.Location.name(name)
 
 
 SCOPES = ("global", "shared", "local", "warp", "texture", "wmma", "m16n8k8", "metal", "meta")

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from relax_mlir.dialects.tir.blocks import BlockOp
 from relax_mlir.dialects.tir.loops import ForOp
 from relax_mlir.mlir import ir
 from relax_mlir.tir.schedule import nest
 from relax_mlir.tir.schedule.analysis import (
     bindings_of,
+    init_of,
     not_complete,
     read_buffers,
     require_complete_or_reduction,
     written_buffers,
 )
 from relax_mlir.tir.schedule.bindings import bindings_determine, same_iteration
+from relax_mlir.tir.schedule.compute_location import covers
 from relax_mlir.tir.schedule.error import Refusal, label
 from relax_mlir.tir.schedule.index import defining
 from relax_mlir.tir.schedule.state import ScheduleState
@@ -68,7 +68,7 @@ def require_parallel(loop: ForOp, how: str) -> None:
     for block in blocks:
         require_complete_or_reduction(block)
         _require_spatial(loop, block, how)
-        complete = not_complete(block) is None
+        complete = not_complete(block) is None and init_of(block) is None
         if not complete and not bindings_determine(block, [variable]):
             raise Refusal(f"iterations of {label(loop)} may update the same instance of "
                           f"{label(block)}", loop, block)  # fmt: skip
@@ -95,33 +95,25 @@ _KINDS = {"S": "spatial", "R": "reduction", "O": "opaque", "D": "scan"}
 
 
 def _require_apart(loop: ForOp, first: BlockOp, second: BlockOp, how: str) -> None:
-    """Two blocks must not meet in a buffer across iterations, unless each has its own copy."""
+    """Two blocks must not meet in a buffer across iterations, unless each iteration makes all that
+    it reads there."""
     buffers = set(written_buffers(first)) & {*read_buffers(second), *written_buffers(second)}
     buffers |= set(read_buffers(first)) & set(written_buffers(second))
-    shared = [buffer for buffer in buffers if not _is_private(buffer, loop, how)]
+    shared = [b for b in buffers if not _is_private(b, loop, how, first, second)]
     if shared and not same_iteration(first, second, [loop.induction_variable]):
         names = ", ".join(sorted(nest.value_name(b, "a buffer") for b in shared))
         raise Refusal(f"{label(loop)} cannot be {how}: {label(first)} and {label(second)} meet in "
                       f"{names} across iterations", loop, first, second)  # fmt: skip
 
 
-def _is_private(buffer: ir.Value, loop: ForOp, how: str) -> bool:
-    """True for a buffer that only lives inside an iteration, or whose threads synchronise."""
+def _is_private(buffer: ir.Value, loop: ForOp, how: str, first: BlockOp, second: BlockOp) -> bool:
+    """True for a buffer of which an iteration only reads what it wrote itself before, or one that
+    synchronised threads share."""
     producer = defining(buffer)
     if producer is None or "scope" not in producer.attributes:
         return False
     scope = ir.StringAttr(producer.attributes["scope"]).value
     if how.startswith(("threadIdx", "vthread")) and scope.startswith("shared"):
         return True
-    return all(nest.is_ancestor(loop, use.owner.operation.opview) for use in buffer.uses)
-
-
-def spatial_loops(loops: Sequence[ForOp], block: BlockOp) -> list[ForOp]:
-    """Those loops that only drive spatial variables of the block."""
-    found: list[ForOp] = []
-    for loop in loops:
-        rows = zip(bindings_of(block), block.kinds, strict=True)
-        kinds = {kind for binding, kind in rows if binding.uses(loop.induction_variable)}
-        if kinds == {"S"}:
-            found.append(loop)
-    return found
+    inside = all(nest.is_ancestor(loop, use.owner.operation.opview) for use in buffer.uses)
+    return inside and covers(loop, first, second, buffer)

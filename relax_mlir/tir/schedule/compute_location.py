@@ -12,6 +12,7 @@ from relax_mlir.tir.schedule.accesses import Interval, bounded, interval, is_exa
 from relax_mlir.tir.schedule.analysis import (
     Access,
     consumers,
+    init_of,
     is_output,
     is_reduction,
     producers,
@@ -74,7 +75,8 @@ def compute_at(
     _require_inputs_kept(block, loop)
     needed = _regions(written_buffers(block), users, reads_of, loop)
     domain = _solve(block, writes_of(block), needed, _instances_touching)
-    position = _position(loop, producers(block), users, index, last=True)
+    _require_parallel_place(block, domain, loop)
+    position = _position(loop, producers(block), users, index)
     _place(state, block, loop, domain, position, preserve_unit_loops)
 
 
@@ -103,7 +105,8 @@ def reverse_compute_at(
     domain = _solve(block, reads_of(block), made, _instances_within)
     _require_contained(block, made, domain, loop)
     _require_all_instances(block, domain, loop)
-    position = _position(loop, makers, consumers(block), index, last=True)
+    _require_parallel_place(block, domain, loop)
+    position = _position(loop, makers, consumers(block), index)
     _place(state, block, loop, domain, position, preserve_unit_loops)
 
 
@@ -131,14 +134,35 @@ def _require_movable(block: BlockOp, loop: ForOp) -> None:
                       "their domain", block)  # fmt: skip
 
 
-def require_exact(maker: BlockOp, loop: ForOp) -> None:
-    """What the block writes in one iteration must be a whole box of the buffer."""
+def writes_whole_box(maker: BlockOp, loop: ForOp) -> bool:
+    """True when what the block writes in one iteration is a whole box of the buffer."""
 
     def inside(value: ir.Value) -> bool:
         return value != loop.induction_variable and nest.encloses(loop, value)
 
     whole = not len(maker.predicate) or predicate_is_domain(maker)
-    if not whole or not all(is_exact(maker, access, inside) for access in writes_of(maker)):
+    return whole and all(is_exact(maker, access, inside) for access in writes_of(maker))
+
+
+def covers(loop: ForOp, maker: BlockOp, reader: BlockOp, buffer: ir.Value) -> bool:
+    """True when in each iteration `maker` writes all that `reader` then reads of the buffer."""
+    if buffer not in written_buffers(maker) or buffer not in read_buffers(reader):
+        return False
+    if not writes_whole_box(maker, loop):
+        return False
+    made = _regions([buffer], [maker], writes_of, loop).get(buffer)
+    needed = _regions([buffer], [reader], reads_of, loop).get(buffer)
+    if made is None or needed is None:
+        return False
+    return all(
+        proves_nonnegative(low - first) and proves_nonnegative(last - high)
+        for (first, last), (low, high) in zip(made, needed, strict=True)
+    )
+
+
+def require_exact(maker: BlockOp, loop: ForOp) -> None:
+    """What the block writes in one iteration must be a whole box of the buffer."""
+    if not writes_whole_box(maker, loop):
         raise Refusal(f"{label(maker)} does not write a whole box in an iteration of "
                       f"{label(loop)}", maker, loop)  # fmt: skip
 
@@ -182,6 +206,24 @@ def _require_finished(makers: Sequence[BlockOp], loop: ForOp) -> None:
                 if kind == "R" and binding.uses(variable) and varying([variable]):
                     raise Refusal(f"{label(around)} is a reduction loop of {label(maker)}, whose "
                                   "result is not complete inside it", around, maker)  # fmt: skip
+
+
+def _require_parallel_place(block: BlockOp, domain: Domain, loop: ForOp) -> None:
+    """Under loops that do not run in order, updates of an element must stay in one iteration."""
+    for around in [*nest.loops_around(loop), loop]:
+        if around.kind.value in ("serial", "unrolled"):
+            continue
+        variable, attributes = around.induction_variable, around.operation.attributes
+        thread = ir.StringAttr(attributes["thread"]).value if "thread" in attributes else ""
+        across = thread.startswith("threadIdx")
+        rows = zip(block.kinds, domain.values(), strict=True)
+        if not across and any(kind == "R" and low.uses(variable) for kind, (low, _) in rows):
+            raise Refusal(f"{label(around)} does not run in order and would drive a reduction of "
+                          f"{label(block)}", around, block)  # fmt: skip
+        lows = [low for low, _ in domain.values()]
+        if init_of(block) is not None and not _disjoint(domain, lows, [variable]):
+            raise Refusal(f"iterations of {label(around)}, which do not run in order, would update "
+                          f"the same elements in {label(block)}", around, block)  # fmt: skip
 
 
 # -- regions ----------------------------------------------------------------------------------
@@ -338,9 +380,10 @@ def _disjoint(domain: Domain, lows: list[Index], outer: list[ir.Value]) -> bool:
     for low, extent in domain.values():
         for monomial, k in low.terms.items():
             inside = [v for v in Index({monomial: 1}).leaves() if v in outer]
-            if inside and not proves_nonnegative(Index({}, abs(k)) - extent):
+            if varying(inside) and not proves_nonnegative(Index({}, abs(k)) - extent):
                 return False
-    return all(v in determined(lows) for v in varying(outer))
+    others = [v for low in lows for v in low.leaves() if v not in outer]
+    return all(v in determined(lows, others) for v in varying(outer))
 
 
 # -- the move ---------------------------------------------------------------------------------
@@ -351,8 +394,6 @@ def _position(
     before: Sequence[BlockOp],
     after: Sequence[BlockOp],
     index: int,
-    *,
-    last: bool,
 ) -> ir.OpView | None:
     """The statement of the loop's body to go before, None for the end.
 

@@ -10,6 +10,7 @@ from relax_mlir.tir.schedule import nest
 from relax_mlir.tir.schedule.accesses import refresh
 from relax_mlir.tir.schedule.analysis import (
     consumers,
+    init_of,
     is_local_to,
     not_complete,
     producers,
@@ -85,6 +86,8 @@ def require_complete(block: BlockOp) -> None:
     reason = not_complete(block)
     if reason is not None:
         raise Refusal(f"{label(block)} is not complete: {reason}", block)
+    if init_of(block) is not None:
+        raise Refusal(f"{label(block)} has an init", block)
 
 
 def require_plain_uses(buffer: ir.Value, block: BlockOp) -> None:
@@ -283,9 +286,11 @@ def predicate_is_domain(block: BlockOp) -> bool:
     A split of loops adds just these; whoever changes the bindings checks the domains anew.
     """
     bindings = [as_index(b) for b in block.bindings]
-    limits = [as_index(low) + as_index(extent) for low, extent in block.domain_pairs]
-    pairs = list(zip(bindings, limits, strict=True))
-    return all(part in pairs for part in conditions(block.predicate[0]))
+    domains = [(as_index(low), as_index(extent)) for low, extent in block.domain_pairs]
+    allowed: list[tuple[Index, Index]] = []
+    for binding, (low, extent) in zip(bindings, domains, strict=True):
+        allowed += [(binding, low + extent), (low, binding + 1)]
+    return all(part in allowed for part in conditions(block.predicate[0]))
 
 
 def conditions(predicate: ir.Value) -> list[tuple[Index, Index]]:
@@ -294,10 +299,13 @@ def conditions(predicate: ir.Value) -> list[tuple[Index, Index]]:
     owner = predicate.owner.operation
     if owner.name == "arith.andi":
         return [c for operand in owner.operands for c in conditions(operand)]
-    less_than = int(arith.CmpIPredicate.slt)
-    is_compare = owner.name == "arith.cmpi"
-    if is_compare and ir.IntegerAttr(owner.attributes["predicate"]).value == less_than:
-        return [(as_index(owner.operands[0]), as_index(owner.operands[1]))]
+    if owner.name == "arith.cmpi":
+        predicate = ir.IntegerAttr(owner.attributes["predicate"]).value
+        left, right = (as_index(operand) for operand in owner.operands)
+        if predicate == int(arith.CmpIPredicate.slt):
+            return [(left, right)]
+        if predicate == int(arith.CmpIPredicate.sle):
+            return [(left, right + 1)]
     return [(Index({}, -1), Index({}, -1))]
 
 

@@ -9,12 +9,14 @@ from typing import Any
 from relax_mlir.tir.schedule import (
     annotate,
     binding,
+    blockize,
     caching,
     compute_location,
     inline,
     loops,
     queries,
     reduction,
+    sampling,
 )
 from relax_mlir.tir.schedule.base import ScheduleBase
 from relax_mlir.tir.schedule.random_variable import BlockRV, ExprRV, LoopRV
@@ -26,6 +28,55 @@ class Schedule(ScheduleBase):
     Every primitive keeps the meaning of the program: it checks that it may be applied, and
     otherwise raises ScheduleError, which shows the loop nest and the reason, and changes nothing.
     """
+
+    # -- sampling ---------------------------------------------------------------------------
+
+    def sample_categorical(
+        self, candidates: Sequence[int], probs: Sequence[float], decision: int | None = None
+    ) -> ExprRV:
+        """One of the candidates, drawn with the given probabilities."""
+        keywords = {"candidates": list(candidates), "probs": [float(p) for p in probs],
+                    "decision": decision}  # fmt: skip
+        return self._apply(
+            "sample_categorical", sampling.sample_categorical, [], keywords, decide=True
+        )
+
+    def sample_perfect_tile(
+        self,
+        loop: LoopRV,
+        n: int,
+        max_innermost_factor: int = 16,
+        decision: Sequence[int] | None = None,
+    ) -> list[ExprRV]:
+        """`n` factors whose product is the loop's extent."""
+        keywords = {"loop": loop, "n": n, "max_innermost_factor": max_innermost_factor,
+                    "decision": decision}  # fmt: skip
+        return self._apply(
+            "sample_perfect_tile", sampling.sample_perfect_tile, [], keywords, decide=True
+        )
+
+    def sample_partitioned_tile(
+        self,
+        loop: LoopRV,
+        n: int,
+        partition_pos: int = 0,
+        innerpart_factor: int = 1,
+        decision: Sequence[int] | None = None,
+    ) -> list[ExprRV]:
+        """`n` factors of the extent; those from `partition_pos` on multiply to a multiple of
+        `innerpart_factor`."""
+        keywords = {"loop": loop, "n": n, "partition_pos": partition_pos,
+                    "innerpart_factor": innerpart_factor, "decision": decision}  # fmt: skip
+        return self._apply(
+            "sample_partitioned_tile", sampling.sample_partitioned_tile, [], keywords, decide=True
+        )
+
+    def sample_compute_location(self, block: BlockRV | str, decision: int | None = None) -> LoopRV:
+        """A loop of the block's consumers to compute it at."""
+        keywords = {"block": self._block(block), "decision": decision}
+        return self._apply(
+            "sample_compute_location", sampling.sample_compute_location, [], keywords, decide=True
+        )
 
     # -- queries ----------------------------------------------------------------------------
 
@@ -197,6 +248,18 @@ class Schedule(ScheduleBase):
         keywords = {"loop": loop, "factor_axis": factor_axis}
         return self._apply("rfactor", reduction.rfactor, [], keywords)
 
+    # -- blocks -----------------------------------------------------------------------------
+
+    def blockize(self, target: LoopRV, preserve_unit_iters: bool = True) -> BlockRV:
+        """Turn the nest from a loop down, which holds one block, into a block."""
+        keywords = {"target": target, "preserve_unit_iters": preserve_unit_iters}
+        return self._apply("blockize", blockize.blockize, [], keywords)
+
+    def reorder_block_iter_var(self, block: BlockRV | str, new_order: Sequence[int]) -> None:
+        """Put a block's iteration variables into another order."""
+        keywords = {"block": self._block(block), "new_order": list(new_order)}
+        self._apply("reorder_block_iter_var", blockize.reorder_block_iter_var, [], keywords)
+
     # -- annotations and buffers ------------------------------------------------------------
 
     def annotate(self, block_or_loop: BlockRV | LoopRV, ann_key: str, ann_val: Any) -> None:
@@ -222,6 +285,14 @@ class Schedule(ScheduleBase):
         keywords = {"block": self._block(block), "buffer_index": buffer_index, "axis": axis,
                     "factor": factor, "offset": offset}  # fmt: skip
         self._apply("storage_align", annotate.storage_align, [], keywords)
+
+    def enter_postproc(self) -> None:
+        """Mark the end of the part of the trace that a search may change."""
+        self._apply("enter_postproc", _nothing, [], {})
+
+
+def _nothing(state: Any) -> None:
+    """What `enter_postproc` does to the program."""
 
 
 def _fuse(state: Any, *given: Any, preserve_unit_iters: bool) -> Any:

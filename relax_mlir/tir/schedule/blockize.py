@@ -1,0 +1,201 @@
+"""Making a block of a nest: blockize.  And the order of a block's variables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from relax_mlir.dialects.tir.blocks import BlockOp
+from relax_mlir.dialects.tir.loops import ForOp
+from relax_mlir.mlir import ir
+from relax_mlir.tir.schedule import nest
+from relax_mlir.tir.schedule.accesses import refresh
+from relax_mlir.tir.schedule.analysis import bindings_of, init_of, require_block_bodies
+from relax_mlir.tir.schedule.body import Copier
+from relax_mlir.tir.schedule.error import Refusal, label
+from relax_mlir.tir.schedule.index import Index, as_index, leaf, proves_nonnegative
+from relax_mlir.tir.schedule.reduction import copy_dtype
+from relax_mlir.tir.schedule.state import (
+    ScheduleState,
+    erase_dead_arithmetic,
+    mark_scheduled,
+    new_block,
+    new_init,
+    new_loop,
+    substitute,
+)
+
+Domain = tuple[Index, Index]
+
+
+@dataclass(frozen=True)
+class Divided:
+    """`binding = outer * size + inner` of an iteration variable."""
+
+    variable: ir.Value
+    kind: str
+    outer: Index
+    inner: Index
+    size: Index
+    count: Index
+
+
+def blockize(state: ScheduleState, target: ForOp, preserve_unit_iters: bool = True) -> BlockOp:
+    """Turn the nest from `target` down, which holds one block, into a block; the new one."""
+    if not isinstance(target, ForOp):
+        raise Refusal("blockize takes a loop")
+    require_block_bodies(target)
+    blocks = nest.child_blocks(target)
+    if len(blocks) != 1:
+        raise Refusal(f"{label(target)} holds {len(blocks)} blocks, blockize takes one", target)
+    block = blocks[0]
+    if len(block.predicate):
+        raise Refusal(f"{label(block)} has a predicate", block,
+                      hint="split into factors that divide the extent")  # fmt: skip
+    inside = {loop.induction_variable for loop in nest.loops_around(block)
+              if nest.is_ancestor(target, loop)}  # fmt: skip
+    parts = [
+        _divide(block, variable, kind, binding, inside)
+        for variable, kind, binding in zip(
+            block.iter_vars, block.kinds, bindings_of(block), strict=True
+        )
+    ]
+    mark_scheduled(*nest.loops_around(block))
+    outer = _outer_block(block, target, parts)
+    inner = _inner_block(state, block, outer, parts, preserve_unit_iters)
+    _move_init(inner, outer)
+    outer.block.append(target.operation)
+    refresh(inner)
+    refresh(outer)
+    erase_dead_arithmetic(nest.scope_of(outer))
+    return outer
+
+
+def _divide(
+    block: BlockOp, variable: ir.Value, kind: str, binding: Index, inside: set[ir.Value]
+) -> Divided:
+    inner = Index()
+    for monomial, k in binding.terms.items():
+        term = Index({monomial: k})
+        used = [v for v in term.leaves() if v in inside]
+        if used and len(used) != len([v for v in term.leaves() if _is_loop(v)]):
+            raise Refusal(f"the binding {binding} of {label(block)} mixes loops inside and outside",
+                          block)  # fmt: skip
+        inner = inner + term if used else inner
+    low, extent = block.domain_pairs[block.iter_vars.index(variable)]
+    first, count = as_index(low), as_index(extent)
+    rest = binding - inner
+    span = inner.bounds()
+    if span[0] != 0 or span[1] is None:
+        raise Refusal(f"the inner part {inner} of a binding of {label(block)} does not start at 0",
+                      block)  # fmt: skip
+    size = Index({}, span[1] + 1)
+    if rest == Index() and proves_nonnegative(size - count):
+        return Divided(variable, kind, Index(), inner, size, Index({}, 1))
+    outer = rest // size
+    if outer * size != rest or first != Index() or (count // size) * size != count:
+        raise Refusal(f"the binding {binding} of {label(block)} is not a multiple of {size} plus "
+                      f"{inner}", block)  # fmt: skip
+    return Divided(variable, kind, outer, inner, size, count // size)
+
+
+def _is_loop(value: ir.Value) -> bool:
+    owner = value.owner
+    return isinstance(owner, ir.Block) and isinstance(owner.owner.operation.opview, ForOp)
+
+
+def _outer_block(block: BlockOp, target: ForOp, parts: Sequence[Divided]) -> BlockOp:
+    at = ir.InsertionPoint(target)
+    rows = [
+        (f"{nest.value_name(p.variable)}_o", p.kind, (Index(), p.count), p.outer) for p in parts
+    ]
+    outer = new_block(f"{block.sym_name.value}_o", rows, at)
+    copy_dtype(block, outer)
+    return outer
+
+
+def _inner_block(
+    state: ScheduleState,
+    block: BlockOp,
+    outer: BlockOp,
+    parts: Sequence[Divided],
+    preserve_unit_iters: bool,
+) -> BlockOp:
+    """The block with variables that only count within the outer block's instance."""
+    one = Index({}, 1)
+    kept = [p for p in parts if p.size != one or (preserve_unit_iters and p.inner.leaves())]
+    at = ir.InsertionPoint(block)
+    rows = [(f"{nest.value_name(p.variable)}_i", p.kind, (Index(), p.size), p.inner) for p in kept]
+    inner = new_block(block.sym_name.value, rows, at)
+    for named in block.operation.attributes:
+        if named in ("annotations", "iter_dtype"):
+            inner.operation.attributes[named] = block.operation.attributes[named]
+    made = dict(zip((p.variable for p in kept), inner.iter_vars, strict=True))
+    values = {
+        part.variable: (Index() if part.count == one else leaf(variable) * part.size)
+        + (leaf(made[part.variable]) if part.variable in made else Index())
+        for part, variable in zip(parts, outer.iter_vars, strict=True)
+    }
+    for op in nest.operations(block.block):
+        inner.block.append(op.operation)
+    substitute(values)
+    state.moved(block, inner)
+    block.operation.erase()
+    return inner
+
+
+def _move_init(inner: BlockOp, outer: BlockOp) -> None:
+    """The init becomes the outer block's, in a nest over the spatial variables."""
+    old = init_of(inner)
+    if old is None:
+        return
+    init = new_init(ir.InsertionPoint(outer.block))
+    at = ir.InsertionPoint(init.body.blocks[0])
+    values: dict[ir.Value, Index] = {}
+    bindings = bindings_of(inner)
+    spatial = [n for n, kind in enumerate(inner.kinds) if kind == "S"]
+    for loop in nest.loops_around(inner):
+        variable = loop.induction_variable
+        if any(bindings[n].uses(variable) for n in spatial):
+            new = new_loop(nest.value_name(variable, "i"), as_index(loop.extent), at)
+            mark_scheduled(new)
+            values[variable] = leaf(new.induction_variable)
+            at = ir.InsertionPoint(new.block)
+    rows = [
+        (f"{nest.value_name(inner.iter_vars[n])}_init", "S",
+         tuple(as_index(e) for e in inner.domain_pairs[n]), bindings[n].substitute(values))
+        for n in spatial
+    ]  # fmt: skip
+    block = new_block(f"{inner.sym_name.value}_init", rows, at)  # type: ignore[arg-type]
+    copy_dtype(inner, block)
+    mapped = {inner.iter_vars[n]: leaf(v) for n, v in zip(spatial, block.iter_vars, strict=True)}
+    Copier(ir.InsertionPoint(block.block), dict(mapped)).clone_all(
+        nest.operations(old.body.blocks[0])
+    )
+    refresh(block)
+    old.operation.erase()
+
+
+def reorder_block_iter_var(state: ScheduleState, block: BlockOp, new_order: Sequence[int]) -> None:
+    """Put the iteration variables of a block into another order."""
+    count = len(block.iter_vars)
+    if sorted(new_order) != list(range(count)):
+        raise Refusal(f"{list(new_order)} is no order of {count} variables", block)
+    at = ir.InsertionPoint(block)
+    bindings = bindings_of(block)
+    rows = [
+        (nest.value_name(block.iter_vars[n]), block.kinds[n],
+         tuple(as_index(e) for e in block.domain_pairs[n]), bindings[n])
+        for n in new_order
+    ]  # fmt: skip
+    predicate = block.predicate[0] if len(block.predicate) else None
+    new = new_block(block.sym_name.value, rows, at, predicate)  # type: ignore[arg-type]
+    for named in ("annotations", "iter_dtype"):
+        if named in block.operation.attributes:
+            new.operation.attributes[named] = block.operation.attributes[named]
+    old_vars = list(block.iter_vars)
+    for op in nest.operations(block.block):
+        new.block.append(op.operation)
+    for position, number in enumerate(new_order):
+        old_vars[number].replace_all_uses_with(new.iter_vars[position])
+    state.replace(block, new)

@@ -1,0 +1,299 @@
+"""What schedule primitives make of a program, and what they refuse, with the reason they give."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from relax_mlir.errors import ScheduleError
+from relax_mlir.ir import IRModule
+from relax_mlir.script import ir as I
+from relax_mlir.script import tir as T
+from relax_mlir.tir.schedule import BlockRV, LoopRV, Schedule
+
+
+@I.ir_module
+class AddOne:
+    @T.prim_func
+    def main(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
+        for i in range(8):
+            with T.block("B"):
+                vi = T.axis.spatial(8, i)
+                B[vi] = A[vi] + T.float32(1)
+
+
+@I.ir_module
+class Matmul:
+    @T.prim_func
+    def main(
+        A: T.Buffer((16, 16), "float32"),
+        W: T.Buffer((16, 16), "float32"),
+        D: T.Buffer((16, 16), "float32"),
+    ):
+        C = T.alloc_buffer((16, 16), "float32")
+        for i, j, k in T.grid(16, 16, 16):
+            with T.block("C"):
+                vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+                with T.init():
+                    C[vi, vj] = T.float32(0)
+                C[vi, vj] = C[vi, vj] + A[vi, vk] * W[vk, vj]
+        for i, j in T.grid(16, 16):
+            with T.block("D"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                D[vi, vj] = T.max(C[vi, vj], T.float32(0))
+
+
+def scheduled(module: IRModule) -> Schedule:
+    return Schedule(module, debug_mask="all")
+
+
+def test_quick_start_prints_as_the_document_shows() -> None:
+    sch = scheduled(AddOne)
+    assert repr(type(sch)) == "<class 'relax_mlir.tir.schedule.schedule.Schedule'>"
+    block = sch.get_block("B")
+    (i,) = sch.get_loops(block)
+    i_0, i_1, i_2 = sch.split(i, factors=[2, 2, 2])
+    text = sch.mod.script()
+    assert "for i_0, i_1, i_2 in T.grid(2, 2, 2):" in text
+    assert "vi = T.axis.spatial(8, i_0 * 4 + i_1 * 2 + i_2)" in text
+    sch.reorder(i_0, i_2, i_1)
+    assert "for i_0, i_2, i_1 in T.grid(2, 2, 2):" in sch.mod.script()
+    sch.bind(i_0, "blockIdx.x")
+    sch.bind(i_2, "threadIdx.x")
+    lines = [line.strip() for line in sch.mod.script().splitlines()]
+    assert 'for i_0 in T.thread_binding(2, thread="blockIdx.x"):' in lines
+    assert 'for i_2 in T.thread_binding(2, thread="threadIdx.x"):' in lines
+    assert "for i_1 in range(2):" in lines
+
+
+def test_split_and_fuse_back_is_the_plain_loop() -> None:
+    sch = scheduled(Matmul)
+    i, _, _ = sch.get_loops("C")
+    outer, inner = sch.split(i, [None, 4])
+    fused = sch.fuse(outer, inner)
+    assert 'vi, vj, vk = T.axis.remap("SSR", [i_0_i_1_fused, j, k])' in sch.mod.script()
+    assert isinstance(fused, LoopRV)
+
+
+def test_the_argument_is_left_alone_and_mod_is_a_value() -> None:
+    before = Matmul.script()
+    sch = scheduled(Matmul)
+    first = sch.mod
+    sch.split(sch.get_loops("C")[0], [None, 4])
+    assert Matmul.script() == before == first.script()
+    assert sch.mod.script() != before
+
+
+def test_a_function_becomes_main() -> None:
+    sch = Schedule(AddOne["main"])
+    assert [v.name_hint for v in sch.mod.get_global_vars()] == ["main"]
+    assert isinstance(sch.get_block("B"), BlockRV)
+
+
+def test_reordered_loops_are_marked_and_others_are_not() -> None:
+    sch = scheduled(Matmul)
+    i, j, _ = sch.get_loops("C")
+    sch.reorder(j, i)
+    assert sch.mod.mlir().count("scheduled") == 2
+    assert "scheduled" not in Matmul.mlir()
+
+
+def test_queries() -> None:
+    sch = scheduled(Matmul)
+    root = sch.get_block("root")
+    names = [sch.get(b).sym_name.value for b in sch.get_child_blocks(root)]
+    assert names == ["C", "D"]
+    assert [sch.get(b).sym_name.value for b in sch.get_producers("D")] == ["C"]
+    assert [sch.get(b).sym_name.value for b in sch.get_consumers("C")] == ["D"]
+    assert sch.get_consumers("D") == [] == sch.get_producers("C")
+    assert [sch.get(b).sym_name.value for b in sch.get_output_blocks(root)] == ["D"]
+    assert sch.get_loops(root) == []
+
+
+def test_trace_as_python() -> None:
+    sch = scheduled(AddOne)
+    (i,) = sch.get_loops(sch.get_block("B"))
+    outer, inner = sch.split(i, [None, 2])
+    sch.vectorize(inner)
+    assert sch.trace.as_python() == [
+        'b0 = sch.get_sblock(name="B", func_name="main")',
+        "l1, = sch.get_loops(block=b0)",
+        "l2, l3 = sch.split(loop=l1, factors=[None, 2], preserve_unit_iters=True, disable_predication=False)",  # noqa: E501
+        "sch.vectorize(loop=l3)",
+    ]
+    again = Schedule(AddOne)
+    exec(str(sch.trace), {"__name__": "trace"}, namespace := {})
+    namespace["apply_trace"](again)
+    assert again.mod == sch.mod
+
+
+def test_copy_is_independent_and_keeps_random_variables() -> None:
+    sch = scheduled(Matmul)
+    i, j, _ = sch.get_loops("C")
+    other = sch.copy()
+    other.reorder(j, i)
+    assert "for j, i, k in" in other.mod.script()
+    assert "for i, j, k in" in sch.mod.script()
+    sch.split(i, [None, 4])
+    assert len(other.trace.insts) == len(sch.trace.insts)
+
+
+def test_annotations() -> None:
+    sch = scheduled(Matmul)
+    i, _ = sch.get_loops("D")
+    sch.annotate(i, "pragma", [1, 2])
+    sch.annotate(sch.get_block("D"), "flag", True)
+    assert '"pragma": [1, 2]' in sch.mod.script()
+    sch.unannotate(i, "pragma")
+    assert "pragma" not in sch.mod.script()
+
+
+def _i(sch: Schedule) -> Any:
+    return sch.get_loops("C")[0]
+
+
+def _k(sch: Schedule) -> Any:
+    return sch.get_loops("C")[2]
+
+
+REFUSED: dict[str, tuple[Callable[[Schedule], Any], list[str]]] = {
+    "no_such_block": (lambda s: s.get_block("nope"), ['no block is named "nope"', '"C", "D"']),
+    "split_too_small": (
+        lambda s: s.split(_i(s), [3, 5]), ["3 x 5 cover fewer than the 16", "=>", "for i in"]
+    ),
+    "split_two_none": (lambda s: s.split(_i(s), [None, None]), ["at most one factor"]),
+    "split_negative": (lambda s: s.split(_i(s), [None, -2]), ["factor -2 is not positive"]),
+    "split_nothing": (lambda s: s.split(_i(s), []), ["no factors"]),
+    "split_bound": (
+        lambda s: (s.bind(_i(s), "blockIdx.x"), s.split(_i(s), [None, 2])),
+        ["bound to a thread", "split before you bind"],
+    ),
+    "split_annotated": (
+        lambda s: (s.annotate(_i(s), "a", 1), s.split(_i(s), [None, 2])), ["has annotations"]
+    ),
+    "fuse_apart": (lambda s: s.fuse(_i(s), _k(s)), ["is not the only statement of loop i"]),
+    "reorder_twice": (lambda s: s.reorder(_k(s), _k(s)), ["loop k is given more than once"]),
+    "reorder_two_nests": (
+        lambda s: s.reorder(_i(s), s.get_loops("D")[0]), ["are not in one nest"]
+    ),
+    "vectorize_reduction": (
+        lambda s: s.vectorize(_k(s)), ["drives vk of block \"C\"", "reduction variable", "rfactor"]
+    ),
+    "parallel_reduction": (lambda s: s.parallel(_k(s)), ["cannot be parallel"]),
+    "bind_block_reduction": (lambda s: s.bind(_k(s), "blockIdx.x"), ["cannot be blockIdx.x"]),
+    "bind_nonsense": (lambda s: s.bind(_i(s), "gpu.x"), ['"gpu.x" is no thread axis']),
+    "inline_reduction": (lambda s: s.compute_inline("C"), ["is not complete", "not spatial"]),
+    "inline_output": (lambda s: s.compute_inline("D"), ["writes D, which is an output"]),
+    "reverse_inline_into_reduction": (
+        lambda s: s.reverse_compute_inline("D"), ['block "C" is not complete']
+    ),
+    "compute_at_output": (
+        lambda s: s.compute_at("D", _i(s)), ["writes an output of its scope"]
+    ),
+    "compute_at_unread": (
+        lambda s: s.compute_at("C", _i(s)), ['block "C" is already under loop i']
+    ),
+    "reverse_at_reduction_loop": (
+        lambda s: s.reverse_compute_at("D", _k(s)),
+        ['loop k is a reduction loop of block "C"', "not complete inside it"],
+    ),
+    "decompose_inside": (
+        lambda s: (s.reorder(_k(s), _i(s)), s.decompose_reduction("C", s.get_loops("C")[2])),
+        ["reduction loop k is outside"],
+    ),
+    "decompose_elementwise": (
+        lambda s: s.decompose_reduction("D", s.get_loops("D")[0]), ["it has no init"]
+    ),
+    "rfactor_spatial": (lambda s: s.rfactor(_i(s), 0), ["not a reduction loop"]),
+    "rfactor_axis": (lambda s: s.rfactor(_k(s), 4), ["factor_axis 4 is not in [-3, 2]"]),
+    "cache_no_such_buffer": (
+        lambda s: s.cache_read("C", 7, "shared"), ["has 2 read regions, no number 7"]
+    ),
+    "cache_scope": (lambda s: s.cache_read("C", 0, "attic"), ['"attic" is no storage scope']),
+    "unannotate": (lambda s: s.unannotate(_i(s), "x"), ['no annotation "x"']),
+    "storage_align_axis": (
+        lambda s: s.storage_align("C", 0, 5, 32, 1), ["has 2 axes, no number 5"]
+    ),
+    "set_scope_parameter": (lambda s: s.set_scope("D", 0, "shared"), ["D is a parameter"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refusals_say_why_and_change_nothing(name: str) -> None:
+    sch = scheduled(Matmul)
+    attempt, reasons = REFUSED[name]
+    with pytest.raises(ScheduleError) as caught:
+        attempt(sch)
+    for reason in reasons:
+        assert reason in str(caught.value)
+    replayed = Schedule(Matmul)
+    sch.trace.apply_to_schedule(replayed)
+    assert replayed.mod == sch.mod.verify()
+
+
+def test_a_consumed_loop_is_no_longer_valid() -> None:
+    sch = scheduled(AddOne)
+    (i,) = sch.get_loops("B")
+    sch.split(i, [None, 2])
+    with pytest.raises(ScheduleError, match="no longer valid"):
+        sch.parallel(i)
+
+
+def test_random_variables_of_another_schedule_are_refused() -> None:
+    (i,) = scheduled(AddOne).get_loops("B")
+    with pytest.raises(ScheduleError, match="does not belong to this schedule"):
+        scheduled(AddOne).parallel(i)
+
+
+@I.ir_module
+class Shifted:
+    @T.prim_func
+    def main(Y: T.Buffer((4, 8), "float32")):
+        B = T.alloc_buffer((5, 9), "float32")
+        for i, j in T.grid(4, 8):
+            with T.block("B"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                B[vi + 1, vj] = T.float32(1)
+            with T.block("Y"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                Y[vi, vj] = B[vi, vj + 1]
+
+
+def test_blocks_that_meet_across_iterations_keep_their_order() -> None:
+    sch = scheduled(Shifted)
+    i, j = sch.get_loops("B")
+    with pytest.raises(ScheduleError, match="meet in a buffer across iterations"):
+        sch.reorder(j, i)
+    with pytest.raises(ScheduleError, match="meet in B across iterations"):
+        sch.parallel(i)
+
+
+@I.ir_module
+class Overwritten:
+    @T.prim_func
+    def main(A: T.Buffer((8,), "float32"), Y: T.Buffer((8,), "float32")):
+        B = T.alloc_buffer((8,), "float32")
+        for i in range(8):
+            with T.block("B"):
+                vi = T.axis.spatial(8, i)
+                B[vi] = A[vi] * T.float32(2)
+        for i in range(8):
+            with T.block("A"):
+                vi = T.axis.spatial(8, i)
+                A[vi] = T.float32(0)
+        for i in range(8):
+            with T.block("Y"):
+                vi = T.axis.spatial(8, i)
+                Y[vi] = B[vi]
+
+
+def test_inlining_past_a_change_of_the_input_is_refused() -> None:
+    sch = scheduled(Overwritten)
+    for attempt in (
+        lambda: sch.compute_inline("B"),
+        lambda: sch.compute_at("B", sch.get_loops("Y")[0]),
+    ):
+        with pytest.raises(ScheduleError, match="overwrites A"):
+            attempt()
