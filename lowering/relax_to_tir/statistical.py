@@ -5,11 +5,35 @@ from __future__ import annotations
 from typing import Any
 
 from relax_mlir import te, topi
-from relax_mlir.lowering.relax_to_tir.rows import ROWS, Row, legalize, normalized_axes
+from relax_mlir.lowering.relax_to_tir.rows import (
+    ROWS,
+    Result,
+    Row,
+    is_zero,
+    legalize,
+    normalized_axes,
+)
 from relax_mlir.tir.expr import PrimExpr
 
-for _name in ("max", "min", "prod", "sum"):
-    ROWS[_name] = Row(_name, getattr(topi, _name))
+ROWS["max"] = Row("max", topi.max)
+ROWS["min"] = Row("min", topi.min)
+
+
+@legalize("sum", result=True)
+def _sum(x: te.Tensor, *, axis: Any, keepdims: bool, result: Result) -> te.Tensor:
+    return _of_nothing(x, axis, 0, result) or topi.sum(x, axis, keepdims)
+
+
+@legalize("prod", result=True)
+def _prod(x: te.Tensor, *, axis: Any, keepdims: bool, result: Result) -> te.Tensor:
+    return _of_nothing(x, axis, 1, result) or topi.prod(x, axis, keepdims)
+
+
+def _of_nothing(x: te.Tensor, axis: Any, identity: int, result: Result) -> te.Tensor | None:
+    """The reduction over a dimension of size zero: a block without iterations writes nothing."""
+    if any(is_zero(x.shape[dim]) for dim in normalized_axes(axis, x.ndim)):
+        return topi.full(result.shape, result.dtype, identity)
+    return None
 
 
 def count(x: te.Tensor, axis: Any) -> PrimExpr:

@@ -64,6 +64,9 @@ def _reduction_cases() -> list[Case]:
         cases.append(Case(name, [whole], _wide(REDUCTIONS[name], None, False)))
     for name in ("sum", "prod"):  # of nothing
         cases.append(Case(name, [random((0, 4))], _wide(REDUCTIONS[name], [0], False), {"axis": 0}))
+        rows = [[random((5, n))] for n in (0, 3)]
+        reference = _wide(REDUCTIONS[name], [1], False)
+        cases.append(Case(name, rows[1], reference, {"axis": 1}, {0: (5, "n")}, calls=rows))
     special = np.array([[1, np.nan, 2], [np.inf, -np.inf, 0], [np.inf, 1, 2]], "float32")
     for name in ("sum", "mean"):
         cases.append(Case(name, [special], _wide(REDUCTIONS[name], [1], False), {"axis": [1]}))
