@@ -73,12 +73,12 @@ class Pipeline:
         Raises PassError for text that is no pipeline, unknown options, and a pass of ours that is
         nested inside another anchor (they all run on the module).
         """
-        inner = text.strip()
-        split_top_level(inner)  # refuses brackets that do not match
-        head, _, body = _split_element(inner) if inner else ("", "", None)
-        if head == _ANCHOR and body is not None:
-            inner = body
-        return cls(tuple(_elements(inner)))
+        parts = split_top_level(text)
+        if len(parts) == 1:
+            anchor, _, inner = _split_element(parts[0])
+            if anchor == _ANCHOR and inner is not None:
+                text = inner
+        return cls(tuple(_elements(text)))
 
     @classmethod
     def of(cls, *parts: Pipeline | Element | Iterable[Pipeline | Element]) -> Pipeline:
@@ -228,7 +228,8 @@ def _run(elements: Sequence[Element], state: ModuleState, options: PipelineOptio
         manager.run(state.module.operation)
     except ir.MLIRError as error:
         if failures:
-            raise _as_error(failures[0]) from None
+            failure = _as_error(failures[0])
+            raise failure from failure.__cause__
         raise PassError(str(error)) from error
 
 
