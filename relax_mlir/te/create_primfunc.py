@@ -14,12 +14,13 @@ from relax_mlir.tir.buffer import Buffer
 from relax_mlir.tir.builder import PrimFuncBuilder
 from relax_mlir.tir.expr import (
     BufferLoad,
-    BufferRef,
     IterVar,
     PrimExpr,
     ProducerLoad,
     Reduce,
     Var,
+    post_order,
+    substitute,
     transform,
 )
 from relax_mlir.tir.function import PrimFunc
@@ -112,24 +113,58 @@ class _Creator:
     # -- compute ----------------------------------------------------------------------------
 
     def _emit_compute(self, op: ComputeOp) -> None:
-        build, axes = self._build, [*op.axis, *op.reduce_axis]
+        build = self._build
         outputs = [op.output(i) for i in range(op.num_outputs)]
+        dependent = _depends_on_axes(op)
         with ExitStack() as nest:
-            loops = [
-                nest.enter_context(build.for_("serial", a.dom.min, a.dom.extent, a.var.name))
-                for a in axes
-                if a.dom is not None
-            ]
-            if op.reduce_axis:
+            outer = op.axis if dependent else [*op.axis, *op.reduce_axis]
+            loops = self._loops(nest, outer, {})
+            if dependent:
+                self._emit_nested_reduction(op, outputs, loops)
+            elif op.reduce_axis:
                 with build.block(self._block_names.fresh(op.name)) as block:
-                    values = self._axes(block, op, axes, loops)
+                    values = self._axes(block, op, outer, loops)
                     self._emit_reduction(block, op, outputs, values)
-                return
-            for tensor, body in zip(outputs, op.body, strict=True):
-                with build.block(self._block_names.fresh(tensor.name)) as block:
-                    values = self._axes(block, op, axes, loops)
-                    indices = [values[a.var] for a in op.axis]
-                    build.store(self._buffers[tensor], self._scalar(body, values), indices)
+            else:
+                for tensor, body in zip(outputs, op.body, strict=True):
+                    with build.block(self._block_names.fresh(tensor.name)) as block:
+                        values = self._axes(block, op, outer, loops)
+                        indices = [values[a.var] for a in op.axis]
+                        build.store(self._buffers[tensor], self._scalar(body, values), indices)
+
+    def _loops(
+        self, nest: ExitStack, axes: Sequence[IterVar], values: dict[Var, PrimExpr]
+    ) -> list[Var]:
+        """Open a loop for each axis; domains may mention variables that have `values`."""
+        loops: list[Var] = []
+        for axis in axes:
+            assert axis.dom is not None
+            low, extent = (substitute(e, values) for e in (axis.dom.min, axis.dom.extent))
+            loops.append(nest.enter_context(self._build.for_("serial", low, extent, axis.var.name)))
+        return loops
+
+    def _emit_nested_reduction(
+        self, op: ComputeOp, outputs: list[Tensor], loops: list[Var]
+    ) -> None:
+        """Reduce axes whose domains depend on the spatial ones: an outer block fixes the latter."""
+        build, name = self._build, self._block_names.fresh(op.name)
+        with build.block(self._block_names.fresh(f"{name}_l1")) as outer:
+            fixed = self._axes(outer, op, op.axis, loops)
+            with ExitStack() as nest:
+                inner_loops = self._loops(nest, op.reduce_axis, fixed)
+                with build.block(name) as block:
+                    values: dict[Var, PrimExpr] = {}
+                    for axis in op.axis:
+                        at = fixed[axis.var]
+                        values[axis.var] = block.iter_var("S", (at, 1), at, f"v_{axis.var.name}")
+                    for axis, loop in zip(op.reduce_axis, inner_loops, strict=True):
+                        assert axis.dom is not None
+                        domain = tuple(
+                            substitute(e, fixed) for e in (axis.dom.min, axis.dom.extent)
+                        )
+                        name_ = f"v_{axis.var.name}"
+                        values[axis.var] = block.iter_var("R", domain, loop, name_)
+                    self._emit_reduction(block, op, outputs, values)
 
     def _axes(
         self, block: BlockFrame, op: ComputeOp, axes: Sequence[IterVar], loops: Sequence[Var]
@@ -187,19 +222,25 @@ class _Creator:
     # -- extern -----------------------------------------------------------------------------
 
     def _emit_extern(self, op: ExternOp) -> None:
-        mapping = dict(zip(op.input_buffers, (self._buffers[t] for t in op.inputs), strict=True))
-        for index, buffer in enumerate(op.output_buffers):
-            mapping[buffer] = self._buffers[op.output(index)]
-
-        def visit(node: PrimExpr) -> PrimExpr | None:
-            if isinstance(node, BufferRef):
-                return BufferRef(mapping[node.buffer])
-            return None
-
+        sources = [self._buffers[t] for t in op.inputs]
+        targets = [self._buffers[op.output(i)] for i in range(op.num_outputs)]
         with self._build.block(self._block_names.fresh(op.name)) as block:
-            block.reads([mapping[b] for b in op.input_buffers])
-            block.writes([mapping[b] for b in op.output_buffers])
-            self._build.evaluate(transform(op.call, visit))
+            block.reads(sources)
+            block.writes(targets)
+            op.emit(self._build, sources, targets)
+
+
+def _depends_on_axes(op: ComputeOp) -> bool:
+    """Whether the domain of a reduce axis mentions a spatial axis."""
+    spatial = [axis.var for axis in op.axis]
+    return any(
+        node in spatial
+        for axis in op.reduce_axis
+        if axis.dom is not None
+        for end in (axis.dom.min, axis.dom.extent)
+        for node in post_order(end)
+        if isinstance(node, Var)
+    )
 
 
 def _is_annotation(value: Any) -> bool:

@@ -6,16 +6,30 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from relax_mlir.errors import Error
 from relax_mlir.te.tensor import ComputeOp, ExternOp, PlaceholderOp, Tensor
 from relax_mlir.tir.buffer import Buffer
-from relax_mlir.tir.expr import IterVar, PrimExpr, Range, Reduce, SizeVar, Var, as_expr, post_order
+from relax_mlir.tir.expr import (
+    BufferRef,
+    IterVar,
+    PrimExpr,
+    Range,
+    Reduce,
+    SizeVar,
+    Var,
+    as_expr,
+    post_order,
+    transform,
+)
+
+if TYPE_CHECKING:
+    from relax_mlir.tir.builder import PrimFuncBuilder
 
 __all__ = [
-    "compute", "extern", "placeholder", "reduce_axis", "size_var", "tag_scope", "thread_axis",
-    "var",
+    "compute", "extern", "imperative", "placeholder", "reduce_axis", "size_var", "tag_scope",
+    "thread_axis", "var",
 ]  # fmt: skip
 
 _tag: ContextVar[str] = ContextVar("te_tag", default="")
@@ -112,9 +126,34 @@ def extern(
         Buffer(name, s, d) for s, d in zip(shapes, dtypes, strict=True)
     ]
     call = as_expr(fcompute(ins, outs))
-    op = ExternOp(name, inputs, ins, outs, call, tag or _tag.get(), attrs)
-    outputs = [op.output(i) for i in range(len(outs))]
-    return outputs if len(outputs) > 1 else outputs[0]
+
+    def emit(build: PrimFuncBuilder, sources: list[Buffer], targets: list[Buffer]) -> None:
+        actual = dict(zip([*ins, *outs], [*sources, *targets], strict=True))
+
+        def visit(node: PrimExpr) -> PrimExpr | None:
+            return BufferRef(actual[node.buffer]) if isinstance(node, BufferRef) else None
+
+        build.evaluate(transform(call, visit))
+
+    return imperative(list(zip(shapes, dtypes, strict=True)), inputs, emit, name, tag, attrs)
+
+
+def imperative(
+    outputs: Sequence[tuple[Sequence[Any], object]],
+    inputs: Sequence[Tensor],
+    emit: Callable[[PrimFuncBuilder, list[Buffer], list[Buffer]], None],
+    name: str,
+    tag: str = "",
+    attrs: Mapping[str, Any] | None = None,
+) -> Any:
+    """Tensors written by statements, for what no compute expresses: scans, sorts, scatters.
+
+    outputs: (shape, dtype) of each.  emit: writes the statements, given the builder of the
+    function and the buffers of inputs and outputs.
+    """
+    op = ExternOp(name, inputs, outputs, emit, tag or _tag.get(), attrs)
+    tensors = [op.output(i) for i in range(op.num_outputs)]
+    return tensors if len(tensors) > 1 else tensors[0]
 
 
 @contextmanager

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from relax_mlir.errors import Error
 from relax_mlir.tir.expr import (
@@ -17,6 +17,10 @@ from relax_mlir.tir.expr import (
     post_order,
 )
 from relax_mlir.tir.expr_op import ExprOp
+
+if TYPE_CHECKING:
+    from relax_mlir.tir.buffer import Buffer
+    from relax_mlir.tir.builder import PrimFuncBuilder
 
 __all__ = ["ComputeOp", "ExternOp", "Operation", "PlaceholderOp", "Tensor", "TensorSlice"]
 
@@ -202,28 +206,26 @@ class ComputeOp(Operation):
 
 
 class ExternOp(Operation):
-    """Outputs written by a call that gets the buffers of inputs and outputs."""
+    """Outputs written by statements: `emit` gets the function's builder and all buffers."""
 
     def __init__(
         self,
         name: str,
         inputs: Sequence[Tensor],
-        input_buffers: Sequence[Any],
-        output_buffers: Sequence[Any],
-        call: PrimExpr,
+        outputs: Sequence[tuple[Sequence[Any], object]],
+        emit: Callable[[PrimFuncBuilder, list[Buffer], list[Buffer]], None],
         tag: str = "",
         attrs: Mapping[str, Any] | None = None,
     ):
         super().__init__(name, tag, attrs)
         self.inputs = list(inputs)
-        self.input_buffers = list(input_buffers)
-        self.output_buffers = list(output_buffers)
-        self.call = call
-        self.num_outputs = len(self.output_buffers)
+        self.outputs = list(outputs)
+        self.emit = emit
+        self.num_outputs = len(self.outputs)
 
     def output(self, index: int) -> Tensor:
-        buffer = self.output_buffers[index]
-        return Tensor(buffer.shape, buffer.dtype, self, index)
+        shape, dtype = self.outputs[index]
+        return Tensor(shape, dtype, self, index)
 
     @property
     def input_tensors(self) -> list[Tensor]:

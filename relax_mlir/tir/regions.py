@@ -64,8 +64,10 @@ class AccessCollector:
     ) -> tuple[list[BufferRegion], list[BufferRegion]]:
         """The reads and the writes, in order of first access."""
         hidden = [*local, *(self._writes if has_init else [])]
-        reads = [_region(b, box) for b, box in self._reads.items() if b not in hidden]
-        writes = [_region(b, box) for b, box in self._writes.items() if b not in local]
+        # What the block itself computes is not known where its regions are declared.
+        unknown = {*local, *self._writes}
+        reads = [_region(b, box, unknown) for b, box in self._reads.items() if b not in hidden]
+        writes = [_region(b, box, unknown) for b, box in self._writes.items() if b not in local]
         return reads, writes
 
     def _add(
@@ -83,7 +85,7 @@ class AccessCollector:
     def _relax(self, interval: Interval, size: E.PrimExpr) -> Interval:
         low, high = (bounds(side, self.domains) if _is_plain(side) else None for side in interval)
         if low is None or high is None:
-            return O.const(0, size.dtype), simplify(O.subtract(size, O.const(1, size.dtype)))
+            return _whole(size)
         return low[0], high[1]
 
 
@@ -98,11 +100,18 @@ def _lane_interval(index: E.PrimExpr) -> Interval:
     return index, index
 
 
-def _region(buffer: Buffer, box: Sequence[Interval]) -> BufferRegion:
-    ranges = [
-        E.Range.from_min_extent(low, simplify(O.add(O.subtract(high, low), O.const(1, low.dtype))))
-        for low, high in box
-    ]
+def _whole(size: E.PrimExpr) -> Interval:
+    return O.const(0, size.dtype), simplify(O.subtract(size, O.const(1, size.dtype)))
+
+
+def _region(buffer: Buffer, box: Sequence[Interval], unknown: set[Buffer]) -> BufferRegion:
+    ranges: list[E.Range] = []
+    for interval, size in zip(box, buffer.shape, strict=True):
+        loads = [load for end in interval for load in loads_in(end)]
+        computed = any(load.buffer in unknown for load in loads)
+        low, high = _whole(size) if computed else interval
+        extent = simplify(O.add(O.subtract(high, low), O.const(1, low.dtype)))
+        ranges.append(E.Range.from_min_extent(low, extent))
     return BufferRegion(buffer, ranges)
 
 

@@ -11,14 +11,41 @@ from relax_mlir.topi.nn.activation import (
     silu,
     softplus,
 )
+from relax_mlir.topi.nn.conv import (
+    conv,
+    conv1d,
+    conv1d_ncw,
+    conv1d_transpose_ncw,
+    conv2d,
+    conv2d_nchw,
+    conv2d_nhwc,
+    conv2d_transpose_nchw,
+    conv3d,
+    conv_transpose,
+    group_conv2d_nchw,
+    group_conv2d_transpose_nchw,
+)
 from relax_mlir.topi.nn.dense import batch_matmul, dense, flatten, matmul
 from relax_mlir.topi.nn.norm import batch_norm, group_norm, instance_norm, layer_norm, rms_norm
 from relax_mlir.topi.nn.pad import circular_pad, mirror_pad, pad, reflect_pad, replicate_pad
+from relax_mlir.topi.nn.pooling import (
+    adaptive_pool,
+    adaptive_pool1d,
+    adaptive_pool3d,
+    global_pool,
+    pool1d,
+    pool2d,
+    pool3d,
+)
 from relax_mlir.topi.nn.softmax import fast_softmax, log_softmax, softmax
 
 __all__ = [
-    "batch_matmul", "batch_norm", "circular_pad", "dense", "fast_softmax", "flatten", "gelu",
-    "gelu_tanh", "group_norm", "instance_norm", "layer_norm", "leaky_relu", "log_softmax",
-    "matmul", "mirror_pad", "pad", "prelu", "reflect_pad", "relu", "relu6", "replicate_pad",
-    "rms_norm", "selu", "silu", "softmax", "softplus",
+    "adaptive_pool", "adaptive_pool1d", "adaptive_pool3d", "batch_matmul", "batch_norm",
+    "circular_pad", "conv", "conv1d", "conv1d_ncw", "conv1d_transpose_ncw", "conv2d",
+    "conv2d_nchw", "conv2d_nhwc", "conv2d_transpose_nchw", "conv3d", "conv_transpose", "dense",
+    "fast_softmax", "flatten", "gelu", "gelu_tanh", "global_pool", "group_conv2d_nchw",
+    "group_conv2d_transpose_nchw", "group_norm", "instance_norm", "layer_norm", "leaky_relu",
+    "log_softmax", "matmul", "mirror_pad", "pad", "pool1d", "pool2d", "pool3d", "prelu",
+    "reflect_pad", "relu", "relu6", "replicate_pad", "rms_norm", "selu", "silu", "softmax",
+    "softplus",
 ]  # fmt: skip
