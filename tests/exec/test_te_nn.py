@@ -153,10 +153,14 @@ def test_pooling_in_other_layouts_and_ranks() -> None:
         lambda x: pool(x.transpose(0, 3, 1, 2), 2, 2, 0, "max", False, True).transpose(0, 2, 3, 1),
         draw(1, 6, 6, 3),
     )
-    check(lambda x: topi.nn.pool1d(x, 2, 2, 1, 0, "avg"),
-          lambda x: x.reshape(2, 3, 4, 2).mean(3), draw(2, 3, 8))  # fmt: skip
-    check(lambda x: topi.nn.pool3d(x, 2, 2, 1, 0, "max"),
-          lambda x: x.reshape(1, 2, 2, 2, 2, 2, 2, 2).max((3, 5, 7)), draw(1, 2, 4, 4, 4))  # fmt: skip
+    x, halves = draw(2, 3, 8), (2, 3, 4, 2)
+    check(lambda v: topi.nn.pool1d(v, 2, 2, 1, 0, "avg"), lambda v: v.reshape(halves).mean(3), x)
+    x, halves = draw(1, 2, 4, 4, 4), (1, 2, 2, 2, 2, 2, 2, 2)
+    check(
+        lambda v: topi.nn.pool3d(v, 2, 2, 1, 0, "max"),
+        lambda v: v.reshape(halves).max((3, 5, 7)),
+        x,
+    )
 
 
 def adaptive(x: np.ndarray, targets: tuple[int, int], kind: str) -> np.ndarray:
