@@ -204,6 +204,23 @@ class Builder:
             yield block.arguments[0]
             self.stmt("scf.yield", [])
 
+    @contextmanager
+    def parallel_loop(self, count: int) -> Iterator[Index]:
+        """`scf.parallel` over 0 ... count - 1."""
+        bounds = [self.index(0), self.index(count), self.index(1)]
+        segments = ir.DenseI32ArrayAttr.get([1, 1, 1, 0])
+        loop = ir.Operation.create(
+            "scf.parallel",
+            results=[],
+            operands=bounds,
+            attributes={"operandSegmentSizes": segments},
+            regions=1,
+        )
+        block = loop.regions[0].blocks.append(self.index_type)
+        with ir.InsertionPoint(block):
+            yield block.arguments[0]
+            self.stmt("scf.reduce", [])
+
     def carried_loop(
         self,
         lower: Index,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
@@ -31,12 +31,14 @@ class CPUTarget:
         """How many elements of `element_bits` bits one register holds, at least one."""
         return max(1, self.vector_bits // max(8, element_bits))
 
-    def with_vector_bits(self, vector_bits: int) -> CPUTarget:
-        """The same CPU restricted to another register width (0 keeps the width)."""
+    def restricted(self, vector_bits: int, num_cores: int) -> CPUTarget:
+        """The same CPU with another register width (0 keeps the width) and number of cores."""
         if vector_bits in (0, self.vector_bits):
-            return self
+            return replace(self, num_cores=num_cores)
         registers = 32 if vector_bits == 512 else 16
-        return CPUTarget(vector_bits, registers, self.l1_bytes, self.l2_bytes, self.num_cores)
+        return replace(
+            self, vector_bits=vector_bits, vector_registers=registers, num_cores=num_cores
+        )
 
 
 @cache

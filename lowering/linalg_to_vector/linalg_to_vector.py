@@ -31,13 +31,15 @@ class LinalgToVector(Pass):
     fused into the tile; transposes go through register tiles; elementwise operations and reductions
     become loops over vectors; what fits none of these becomes scalar loops.
 
-    vector_width: bits of a vector register, 0 for the host's.
+    vector_width: bits of a vector register, 0 for the host's.  num_cores: cores to divide large
+    operations of known size among, by scf.parallel.
     """
 
     vector_width: int = 0
+    num_cores: int = 1
 
     def run(self, state: ModuleState) -> None:
-        target = host_cpu().with_vector_bits(self.vector_width)
+        target = host_cpu().restricted(self.vector_width, self.num_cores)
         module = state.module
         with module.context, ir.Location.unknown():
             _generalize_named_ops(module)

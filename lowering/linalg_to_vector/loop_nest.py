@@ -87,13 +87,16 @@ class Stage:
 
 @dataclass(frozen=True)
 class LoopNest:
-    """A perfect loop nest with one scalar body over strided operands."""
+    """A perfect loop nest with one scalar body over strided operands.
+
+    symbols: the sizes known at run time, as a memref and its dimension, or an index and None.
+    """
 
     extents: tuple[Extent, ...]
     reduction: tuple[bool, ...]
     operands: tuple[Operand, ...]
     body: Stage
-    symbols: list[tuple[ir.Value, int]] = field(default_factory=list)
+    symbols: list[tuple[ir.Value, int | None]] = field(default_factory=list)
     # Where each dimension of the op went, for linalg.index: a dimension here, or None for size 1.
     index_dims: tuple[int | None, ...] = ()
 
@@ -166,8 +169,8 @@ class LoopNest:
         if extent.factor == 0:
             return 0
         for symbol in extent.symbols:
-            memref, dim = self.symbols[symbol]
-            value = b.mul(value, b.memref_dim(memref, dim))
+            source, dim = self.symbols[symbol]
+            value = b.mul(value, source if dim is None else b.memref_dim(source, dim))
         return value
 
     def emit_accesses(self, b: Builder, needed: Collection[int] | None = None) -> list[Access]:
@@ -217,7 +220,7 @@ def parse(operation: ir.Operation) -> LoopNest | None:
         return None
     values = list(operation.operands)
     maps, kinds = _iteration_space(operation, values)
-    symbols: list[tuple[ir.Value, int]] = []
+    symbols: list[tuple[ir.Value, int | None]] = []
     extents = _extents(maps, values, len(kinds), symbols)
     if extents is None:
         return None
@@ -261,7 +264,7 @@ def _extents(
     maps: list[ir.AffineMap],
     values: list[ir.Value],
     rank: int,
-    symbols: list[tuple[ir.Value, int]],
+    symbols: list[tuple[ir.Value, int | None]],
 ) -> list[Extent] | None:
     """Size of every dimension, static where any operand knows it."""
     found: list[Extent | None] = [None] * rank
@@ -287,7 +290,7 @@ def _operand(
     map_: ir.AffineMap,
     value: ir.Value,
     extents: list[Extent],
-    symbols: list[tuple[ir.Value, int]],
+    symbols: list[tuple[ir.Value, int | None]],
 ) -> Operand | None:
     rank = len(extents)
     if not isinstance(value.type, ir.MemRefType):
@@ -346,7 +349,7 @@ def _dim_extent(
     position: int,
     expr: ir.AffineExpr,
     extents: list[Extent],
-    symbols: list[tuple[ir.Value, int]],
+    symbols: list[tuple[ir.Value, int | None]],
 ) -> Extent:
     """Size of a memref dimension, in the terms of the iteration space where it is one of its."""
     if not type_.is_dynamic_dim(position):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 
 from relax_mlir.lowering.linalg_to_vector.builder import Builder
@@ -21,6 +22,7 @@ from relax_mlir.lowering.linalg_to_vector.contraction.row_sweep import (
 )
 from relax_mlir.lowering.linalg_to_vector.cpu_target import CPUTarget
 from relax_mlir.lowering.linalg_to_vector.loop_nest import LoopNest
+from relax_mlir.lowering.linalg_to_vector.parallel import choose_split, emit_split
 from relax_mlir.lowering.linalg_to_vector.transposing_nest import (
     emit_transposing_nest,
     plan_transposing_nest,
@@ -42,34 +44,74 @@ def find_strategy(nest: LoopNest, target: CPUTarget) -> Emission | None:
         return contraction_strategy(contraction, target)
     vector_plan = plan_vector_nest(nest, target)
     if vector_plan is not None:
-        return partial(emit_vector_nest, nest, vector_plan)
+        lanes = {vector_plan.dim: vector_plan.lanes * vector_plan.unroll}
+        return _divided(nest, lanes, target, partial(emit_vector_nest, vector_plan))
     transposing_plan = plan_transposing_nest(nest, target)
     if transposing_plan is not None:
-        return partial(emit_transposing_nest, nest, transposing_plan)
+        tile: dict[int | None, int] = {transposing_plan.row: 64, transposing_plan.column: 64}
+        return _divided(nest, tile, target, partial(emit_transposing_nest, transposing_plan))
     return None
+
+
+def _divided(
+    nest: LoopNest,
+    multiples: Mapping[int | None, int],
+    target: CPUTarget,
+    emit: Callable[[LoopNest, Builder, dict[int, ir.Value]], None],
+) -> Emission:
+    """`emit` on the whole nest, or on a piece for each core; pieces are cut outermost first, in
+    the given multiples."""
+
+    def emission(b: Builder, initial: dict[int, ir.Value]) -> None:
+        parallel = [dim for dim in range(nest.rank) if not nest.reduction[dim]]
+        dims = [(dim, multiples.get(dim, 1)) for dim in parallel]
+        split = choose_split(nest, dims, target.num_cores)
+        if split is None:
+            emit(nest, b, initial)
+            return
+        emit_split(b, nest, *split, target.num_cores, lambda piece: emit(piece, b, initial))
+
+    return emission
 
 
 def contraction_strategy(contraction: Contraction, target: CPUTarget) -> Emission:
     """Row dot products where both inputs are contiguous along K and A has few rows, sweeps of
     whole rows of a large B, else a tiled matrix product.  Sizes known at run time choose then."""
 
+    con = contraction
+
     def emission(b: Builder, initial: dict[int, ir.Value]) -> None:
-        start = initial.get(contraction.c)
-
-        def tiled() -> None:
-            emit_matrix_product(b, contraction, target, start)
-
-        def sweep_or_tiled() -> None:
-            b.when(
-                suits_row_sweep(b, contraction, target),
-                lambda: emit_row_sweep(b, contraction, target, start),
-                tiled,
-            )
-
-        b.when(
-            suits_row_dots(b, contraction),
-            lambda: emit_row_dots(b, contraction, target, start),
-            sweep_or_tiled,
+        start = initial.get(con.c)
+        # Pieces of many columns share no work; rows would each pack all of B.
+        dims = [(dim, 1) for dim in con.outer] + [(con.column, 64)]
+        dims += [(con.row, 8)] if con.row is not None else []
+        split = choose_split(con.nest, dims, target.num_cores)
+        if split is None:
+            _emit_product(b, con, target, start)
+            return
+        emit_split(
+            b,
+            con.nest,
+            *split,
+            target.num_cores,
+            lambda piece: _emit_product(b, replace(con, nest=piece), target, start),
         )
 
     return emission
+
+
+def _emit_product(
+    b: Builder, contraction: Contraction, target: CPUTarget, initial: ir.Value | None
+) -> None:
+    def sweep_or_tiled() -> None:
+        b.when(
+            suits_row_sweep(b, contraction, target),
+            lambda: emit_row_sweep(b, contraction, target, initial),
+            lambda: emit_matrix_product(b, contraction, target, initial),
+        )
+
+    b.when(
+        suits_row_dots(b, contraction),
+        lambda: emit_row_dots(b, contraction, target, initial),
+        sweep_or_tiled,
+    )

@@ -30,7 +30,7 @@ class TransposingPlan:
 
 
 def emit_transposing_nest(
-    nest: LoopNest, plan: TransposingPlan, b: Builder, initial: dict[int, ir.Value]
+    plan: TransposingPlan, nest: LoopNest, b: Builder, initial: dict[int, ir.Value]
 ) -> None:
     """Emit a nest by transposed tiles; its outputs are written whole, so `initial` is unused."""
     _Emitter(b, nest, plan).emit()

@@ -94,7 +94,7 @@ def _combiners(nest: LoopNest) -> list[Combiner] | None:
 
 
 def emit_vector_nest(
-    nest: LoopNest, plan: VectorPlan, b: Builder, initial: dict[int, ir.Value]
+    plan: VectorPlan, nest: LoopNest, b: Builder, initial: dict[int, ir.Value]
 ) -> None:
     """Emit the nest.  `initial` has the scalar that an output operand holds before, if known;
     that output is then written without being read."""

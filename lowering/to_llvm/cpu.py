@@ -1,6 +1,6 @@
 """From vector, scf and memref to the llvm dialect on the CPU.
 
-`CPU_PIPELINE` is the whole way as pipeline text, our passes and upstream's; `lower_to_llvm` runs it
+`cpu_pipeline` is the whole way as pipeline text, our passes and upstream's; `lower_to_llvm` runs it
 on a module that is not part of a pipeline.
 """
 
@@ -12,7 +12,7 @@ from relax_mlir.lowering.to_llvm.free_temporaries import FreeTemporaries
 from relax_mlir.lowering.to_llvm.math_to_polynomials import MathToPolynomials
 from relax_mlir.mlir import PassManager
 
-__all__ = ["CPU_PIPELINE", "OURS", "UPSTREAM", "lower_to_llvm"]
+__all__ = ["CPU_PIPELINE", "OURS", "cpu_pipeline", "lower_to_llvm", "upstream_passes"]
 
 OURS = (ArithGuardDivision(), MathToPolynomials(), FreeTemporaries())
 """The passes of ours that come first."""
@@ -23,6 +23,8 @@ _NARROW_FLOATS = (
     "math-extend-to-supported-types",
     "arith-emulate-unsupported-floats{source-types=bf16,f16 target-type=f32}",
 )
+# Canonicalization takes the allocation scopes away that the conversion leaves around loop bodies.
+_OPENMP = ("convert-scf-to-openmp", "canonicalize")
 _LOOPS_AND_MEMORY = (
     "lower-affine",
     "expand-strided-metadata",
@@ -35,18 +37,33 @@ _TO_LLVM = (
     "convert-math-to-libm",
     "convert-vector-to-llvm",
     "convert-to-llvm",
-    "reconcile-unrealized-casts",
 )
-
-UPSTREAM = ",".join((*_CLEAN, *_NARROW_FLOATS, *_LOOPS_AND_MEMORY, *_TO_LLVM))
-"""Upstream's passes that follow, as pipeline text."""
-
-CPU_PIPELINE = ",".join((*(str(p) for p in OURS), UPSTREAM))
+_FINISH = ("reconcile-unrealized-casts",)
 
 
-def lower_to_llvm(state: ModuleState) -> None:
+def upstream_passes(num_cores: int = 1) -> str:
+    """Upstream's passes that follow ours, as pipeline text.  With more than one core, parallel
+    loops run on the threads of LLVM's OpenMP runtime (symbols `__kmpc_*`), else one after the
+    other."""
+    threads = _OPENMP if num_cores > 1 else ()
+    finish = ("convert-openmp-to-llvm", *_FINISH) if num_cores > 1 else _FINISH
+    steps = (*_CLEAN, *_NARROW_FLOATS, *threads, *_LOOPS_AND_MEMORY, *_TO_LLVM, *finish)
+    return ",".join(steps)
+
+
+def cpu_pipeline(num_cores: int = 1) -> str:
+    """The way from vector, scf and memref to the llvm dialect, as pipeline text."""
+    return ",".join((*(str(step) for step in OURS), upstream_passes(num_cores)))
+
+
+CPU_PIPELINE = cpu_pipeline()
+"""The pipeline for one core."""
+
+
+def lower_to_llvm(state: ModuleState, num_cores: int = 1) -> None:
     """Lower a module without linalg, tir and relax operations to the llvm dialect, in place."""
     with state.module.context:
         for step in OURS:
             step.run(state)
-        PassManager.parse(f"builtin.module({UPSTREAM})").run(state.module.operation)
+        text = f"builtin.module({upstream_passes(num_cores)})"
+        PassManager.parse(text).run(state.module.operation)

@@ -19,6 +19,7 @@ from relax_mlir.lowering.linalg_to_vector.linalg_to_vector import LinalgToVector
 from relax_mlir.lowering.passes import ModuleState
 from relax_mlir.lowering.to_llvm.cpu import lower_to_llvm
 from relax_mlir.mlir import ir
+from relax_mlir.runtime.engine import openmp_library
 
 __all__ = ["Kernel", "KernelText", "compile_kernel", "memref"]
 
@@ -157,15 +158,19 @@ class Kernel:
         packed = (ctypes.c_void_p * len(pointers))(
             *(ctypes.cast(pointer, ctypes.c_void_p) for pointer in pointers)
         )
-        # The partial object holds what the pointers point to.
-        return partial(_call, self.entry, packed, (arrays, pointers))
+        # The partial object holds what the pointers point to, and the code.
+        return partial(_call, self.entry, packed, (self, arrays, pointers))
 
     def __call__(self, *arrays: Array) -> None:
         self.bind(*arrays)()
 
 
 def compile_kernel(
-    text: str | KernelText, vector_width: int = 0, fuse: bool = True, opt_level: int = 2
+    text: str | KernelText,
+    vector_width: int = 0,
+    fuse: bool = True,
+    opt_level: int = 2,
+    num_cores: int = 1,
 ) -> Kernel:
     """Compile the function `f` of a module of linalg on memrefs."""
     with mlir.scope():
@@ -178,14 +183,15 @@ def compile_kernel(
         if fuse:
             LinalgFuseElementwise().run(state)
             module.operation.verify()
-        LinalgToVector(vector_width=vector_width).run(state)
+        LinalgToVector(vector_width, num_cores).run(state)
         vectorized = time.perf_counter()
         module.operation.verify()
         vector_text = str(module)
         lowering = time.perf_counter()
-        lower_to_llvm(state)
+        lower_to_llvm(state, num_cores)
         lowered = time.perf_counter()
-        engine = mlir.execution_engine()(module, opt_level=opt_level)
+        libraries = [openmp_library()] if num_cores > 1 else []
+        engine = mlir.execution_engine()(module, opt_level=opt_level, shared_libs=libraries)
         entry = engine.lookup("f")
         done = time.perf_counter()
     seconds = (vectorized - start, lowered - lowering, done - lowered)

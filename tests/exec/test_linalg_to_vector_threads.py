@@ -1,0 +1,79 @@
+"""Kernels divided among threads by OpenMP."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from relax_mlir.testing.kernels import KernelText, compile_kernel, memref
+
+
+def product(batch: int, m: int, n: int, k: int) -> KernelText:
+    kernel = KernelText({
+        "a": memref([batch, m, k]), "b": memref([batch, k, n]), "bias": memref([n]),
+        "c": memref([batch, m, n]),
+    })
+    kernel.alloc("t", memref([batch, m, n]))
+    kernel.fill("t", "0.0")
+    kernel.generic(
+        [("a", "d0, d1, d3"), ("b", "d0, d3, d2"), ("t", "d0, d1, d2")], 1, "pppr",
+        ["%p = arith.mulf %x0, %x1 : f32", "%s = arith.addf %x2, %p : f32"], "%s : f32",
+    )
+    kernel.generic(
+        [("t", "d0, d1, d2"), ("bias", "d2"), ("c", "d0, d1, d2")], 1, "ppp",
+        ["%s = arith.addf %x0, %x1 : f32"], "%s : f32",
+    )
+    return kernel
+
+
+@pytest.mark.parametrize(
+    "shape", [(1, 128, 256, 100), (1, 200, 40, 300), (3, 64, 90, 200), (1, 150, 700, 900)], ids=str
+)
+@pytest.mark.parametrize("num_cores", [2, 3])
+def test_products(shape: tuple[int, int, int, int], num_cores: int) -> None:
+    batch, m, n, k = shape
+    rng = np.random.default_rng(0)
+    a, b, bias = (
+        rng.standard_normal(s).astype(np.float32) for s in ((batch, m, k), (batch, k, n), (n,))
+    )
+    c = np.zeros((batch, m, n), np.float32)
+    kernel = compile_kernel(product(*shape), num_cores=num_cores)
+    assert "scf.parallel" in kernel.vector_text
+    kernel(a, b, bias, c)
+    np.testing.assert_allclose(c, a.astype(np.float64) @ b + bias, rtol=1e-3, atol=1e-3)
+
+
+def transpose(kernel: KernelText) -> None:
+    kernel.generic([("a", "d1, d0"), ("c", "d0, d1")], 1, "pp", [], "%x0 : f32")
+
+
+def exponential(kernel: KernelText) -> None:
+    kernel.generic(
+        [("a", "d0, d1"), ("c", "d0, d1")], 1, "pp", ["%r = math.exp %x0 : f32"], "%r : f32"
+    )
+
+
+@pytest.mark.parametrize(
+    ("write", "expected", "shape"),
+    [(exponential, np.exp, (999, 1003)), (transpose, np.transpose, (1500, 1410))],
+)
+def test_nests(
+    write: Callable[[KernelText], None],
+    expected: Callable[[np.ndarray], np.ndarray],
+    shape: tuple[int, int],
+) -> None:
+    a = np.random.default_rng(0).standard_normal(shape).astype(np.float32)
+    wanted = expected(a)
+    c = np.zeros(wanted.shape, np.float32)
+    kernel = KernelText({"a": memref(a.shape), "c": memref(c.shape)})
+    write(kernel)
+    compiled = compile_kernel(kernel, num_cores=2)
+    assert "scf.parallel" in compiled.vector_text
+    compiled(a, c)
+    np.testing.assert_allclose(c, wanted, rtol=1e-5)
+
+
+def test_small_work_stays_on_one_core() -> None:
+    assert "scf.parallel" not in compile_kernel(product(1, 16, 16, 16), num_cores=2).vector_text
