@@ -17,6 +17,7 @@ from relax_mlir.errors import Error, TypeInferenceError, VerificationError
 from relax_mlir.ir.text import name_location
 from relax_mlir.lowering.passes import ModuleState
 from relax_mlir.mlir import ir
+from relax_mlir.relax.blocks import BindingBlock, DataflowBlock, MatchCast, SeqExpr
 from relax_mlir.relax.expr import Call, DataflowVar, Expr, If, Tuple, Var, as_expr
 from relax_mlir.relax.location import user_location, user_span
 from relax_mlir.relax.lowering import ExprLowering
@@ -201,6 +202,27 @@ class FunctionBuilder:
         self.values[var] = self.values[bound]
         self._frames[-1].variables.append(var)
 
+    def sequence(self, seq: SeqExpr) -> Expr:
+        """Emit the blocks of a SeqExpr, whose variables then are bound here; gives its value."""
+        for block in seq.blocks:
+            if not isinstance(block, DataflowBlock):
+                self._bindings(block)
+                continue
+            self.begin_dataflow()
+            self._bindings(block)
+            self.add_outputs(block.outputs)
+            self.end_dataflow()
+        return seq.body
+
+    def _bindings(self, block: BindingBlock) -> None:
+        for binding in block.bindings:
+            var = binding.var
+            if isinstance(binding, MatchCast):
+                made = self.match_cast(binding.value, binding.struct_info, var.name_hint)
+            else:
+                made = self.bind(binding.value, var.name_hint)
+            self.alias(var, made)
+
     def match_cast(self, expr: Any, kind: Any, name: str | None = None) -> Var:
         """Bind a value whose type is checked at run time; new symbols of `kind` are bound."""
         with mlir.scope(), self._point:
@@ -339,11 +361,8 @@ class FunctionBuilder:
         return frame
 
     def _yield(self, result: Any) -> None:
-        expr = as_expr(result)
-        if isinstance(expr, (Call, If)):
-            expr = self.bind(expr)
         with mlir.scope(), self._point:
-            value = self._lowering.operand(expr)
+            value = self._lowering.operand(self._result(result))
             ir.Operation.create("relax.yield", operands=[value], loc=self._name_location(None))
 
     def _bind_if(self, expr: If, name: str | None) -> Var:
@@ -367,9 +386,7 @@ class FunctionBuilder:
             raise Error(f"the function '{self.name}' ends inside a {self._frames[-1].kind} block")
         if params is not None:
             self.set_params(params)
-        expr = _plain_result(result)
-        if isinstance(expr, (Call, If)):
-            expr = self.bind(expr)
+        expr = self._result(result)
         with mlir.scope(), self._point:
             value = self._lowering.operand(expr)
             if ret_type is not None:
@@ -379,6 +396,13 @@ class FunctionBuilder:
             self._set_attributes(value.type)
             self._verify()
         return Function(self.state)
+
+    def _result(self, result: Any) -> Expr:
+        """What a function or branch gives, calls bound to variables."""
+        expr = Tuple(result) if isinstance(result, (tuple, list)) else as_expr(result)
+        if isinstance(expr, SeqExpr):
+            expr = self.sequence(expr)
+        return self.bind(expr) if isinstance(expr, (Call, If)) else expr
 
     def _as_declared(self, value: ir.Value, declared: ir.Type) -> ir.Value:
         """The returned value in the declared type; what is not known is checked at run time."""
@@ -438,12 +462,6 @@ class FunctionBuilder:
             self._function.verify()
         except ir.MLIRError as error:
             raise VerificationError(str(error), span=user_span()) from None
-
-
-def _plain_result(result: Any) -> Expr:
-    if isinstance(result, (tuple, list)) and not isinstance(result, Expr):
-        return Tuple(result)
-    return as_expr(result)
 
 
 def _declare(value: ir.Value, declared: ir.Type, name: str) -> None:

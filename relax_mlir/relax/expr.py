@@ -525,6 +525,8 @@ def as_expr(value: Any, like: Expr | None = None) -> Expr:
     dtype = None
     if like is not None and isinstance(value, (bool, int, float)):
         dtype = like.dtype
+        if isinstance(value, float) and dtype is not None and not dtypes.is_float(dtype):
+            raise TypeError(f"{value} is no {dtype}: convert the tensor, or give a R.const")
     return const(value, dtype)
 
 

@@ -146,29 +146,13 @@ def _build(
     params: Sequence[Var], body: Any, ret: Any, is_pure: bool, attrs: dict[str, Any]
 ) -> ModuleState:
     """The state of a function given as parameters and a body expression."""
-    from relax_mlir.relax.blocks import DataflowBlock, MatchCast, SeqExpr
     from relax_mlir.relax.builder import FunctionBuilder
 
     symbol = attrs.pop("global_symbol", None)
     builder = FunctionBuilder(
         symbol or "main", params, attrs=attrs, private=symbol is None, pure=is_pure
     )
-    if not isinstance(body, SeqExpr):
-        return builder.finish(body, ret_type=ret).state
-    for block in body.blocks:
-        dataflow = isinstance(block, DataflowBlock)
-        if dataflow:
-            builder.begin_dataflow()
-        for binding in block.bindings:
-            if isinstance(binding, MatchCast):
-                made = builder.match_cast(binding.value, binding.struct_info, binding.var.name)
-            else:
-                made = builder.bind(binding.value, binding.var.name)
-            builder.alias(binding.var, made)
-        if isinstance(block, DataflowBlock):
-            builder.add_outputs(block.outputs)
-            builder.end_dataflow()
-    return builder.finish(body.body, ret_type=ret).state
+    return builder.finish(body, ret_type=ret).state
 
 
 def _index(function: Function, key: Any) -> int:

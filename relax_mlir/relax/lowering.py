@@ -27,19 +27,24 @@ from relax_mlir.relax.call_types import CALLS, spec_named
 Location = ir.Location
 
 
-def variables_of(expr: nodes.Expr) -> list[nodes.Var]:
-    """The variables an expression mentions, in order of appearance."""
-    found: dict[nodes.Var, None] = {}
+BOUND = (nodes.Call, nodes.TupleGetItem)
+"""Expressions that become bindings of their own where they are nested in others."""
+
+
+def post_order(expr: nodes.Expr) -> list[nodes.Expr]:
+    """The expressions an expression is made of and itself, parts first, each object once."""
+    order: list[nodes.Expr] = []
     seen: set[int] = set()
-    pending: list[Any] = [expr]
+    pending: list[tuple[Any, bool]] = [(expr, False)]
     while pending:
-        current = pending.pop()
-        if isinstance(current, nodes.Var):
-            found[current] = None
-        elif id(current) not in seen:
+        current, expanded = pending.pop()
+        if expanded:
+            order.append(current)
+        elif id(current) not in seen and isinstance(current, nodes.Expr):
             seen.add(id(current))
-            pending.extend(reversed(children(current)))
-    return list(found)
+            pending.append((current, True))
+            pending.extend((child, False) for child in reversed(children(current)))
+    return order
 
 
 def children(expr: Any) -> tuple[Any, ...]:
@@ -89,10 +94,19 @@ class ExprLowering:
         return self.value(expr)
 
     def _start(self, expr: nodes.Expr) -> None:
-        """Look up the variables first: making one visible may rebuild what holds the others."""
+        """Look up the variables first: making one visible may rebuild what holds the others.
+
+        Then lower nested calls, the innermost first: an expression may be nested deeper than
+        Python's stack.
+        """
         self._done.clear()
-        for var in variables_of(expr):
-            self.variable(var)
+        nested = post_order(expr)
+        for node in nested:
+            if isinstance(node, nodes.Var):
+                self.variable(node)
+        for node in nested:
+            if isinstance(node, BOUND) and node is not expr:
+                self.value(node)
 
     def value(self, expr: nodes.Expr) -> ir.Value:
         """The value of a nested expression; the same object twice is computed once."""
@@ -100,8 +114,7 @@ class ExprLowering:
             return self.variable(expr)
         known = self._done.get(id(expr))
         if known is None:
-            bound = isinstance(expr, (nodes.Call, nodes.TupleGetItem, nodes.If))
-            known = self._lower(expr, None, bound)
+            known = self._lower(expr, None, isinstance(expr, BOUND))
             self._done[id(expr)] = known
         return known
 

@@ -117,6 +117,16 @@ class ExprOperators:
             raise TypeError(f"a tuple is indexed by an integer, not by {index!r}")
         return TupleGetItem(self, index)
 
+    def __bool__(self) -> bool:
+        """Expressions are true, so that `if bias:` asks whether there is one; the outcome of a
+        comparison is not known before the program runs.  Raises TypeError for a bool tensor."""
+        from relax_mlir.dialects.relax import types
+
+        info = types.tensor_info(self.mlir_type)  # type: ignore[attr-defined]
+        if info is not None and info.dtype == "bool":
+            raise TypeError("a tensor has no truth value while a program is written; use R.where")
+        return True
+
     def __len__(self) -> int:
         from relax_mlir.dialects.relax import types
 

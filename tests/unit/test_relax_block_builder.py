@@ -304,3 +304,52 @@ def test_bind_params() -> None:
     assert str(fixed.params[0].struct_info) == 'R.Tensor((2, 7), dtype="float32")'
     with pytest.raises(Error, match="no symbol 'k'; it has n"):
         function.bind_symbolic_vars({"k": 7})
+
+
+def test_functions_from_parts() -> None:
+    """A function is its parameters and body: made from what is read, it is the same."""
+    from relax_mlir.script import tir as T
+
+    @R.function
+    def main(x: R.Tensor(("n", 4), "float32"), c: R.Tensor((), "bool"), o: R.Object):
+        n, m = T.int64(), T.int64()
+        with R.dataflow():
+            a = R.exp(x)
+            b = R.add(a, R.const(1.0))
+            R.output(b, a)
+        if c:
+            d = R.add(a, b)
+            z = R.exp(d)
+        else:
+            with R.dataflow():
+                z = R.sin(b)
+                R.output(z)
+        y = R.match_cast(o, R.Tensor((m, 4), "float32"))
+        t = z, y
+        return t[1], R.shape([n, m])
+
+    rebuilt = relax.Function(main.params, main.body, attrs={"global_symbol": "main"})
+    assert rebuilt == main
+    assert rebuilt.script() == main.script()
+
+
+def test_expressions_nested_deeper_than_the_stack() -> None:
+    x = tensor("x", 2)
+    y: relax.Expr = x
+    for _ in range(5000):
+        y = op.add(y, x)
+    bb = relax.BlockBuilder()
+    with bb.function("main", [x]):
+        bb.emit_func_output(bb.emit(y))
+    assert len(bb.get()["main"].body.bindings) == 5000
+
+
+def test_shared_parts_are_computed_once() -> None:
+    x = tensor("x", 2)
+    shared = op.exp(x)
+    bb = relax.BlockBuilder()
+    with bb.function("main", [x]):
+        first = bb.emit(op.add(shared, shared))
+        second = bb.emit(op.multiply(shared, first))  # another binding computes it again
+        bb.emit_func_output(second)
+    assert bb.get().script().count("R.exp(x)") == 2

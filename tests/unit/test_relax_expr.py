@@ -133,6 +133,16 @@ def test_operators_of_python() -> None:
     assert str(product.struct_info) == 'R.Tensor((2, 5), dtype="float32")'
 
 
+def test_truth_and_numbers_of_another_kind() -> None:
+    x, i = tensor("x", 2), tensor("i", 2, dtype="int32")
+    assert x and relax.ShapeExpr([]) is not None
+    with pytest.raises(TypeError, match="no truth value"):
+        bool(x < x)
+    assert str(i * 2) == 'R.multiply(i, R.const(2, "int32"))'
+    with pytest.raises(TypeError, match=r"2\.5 is no int32"):
+        i * 2.5
+
+
 def test_tuples() -> None:
     x, y = tensor("x", 2), tensor("y", 3)
     pair = relax.Tuple([x, y])

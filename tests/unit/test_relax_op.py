@@ -85,6 +85,31 @@ def test_arguments(call: relax.Call, text: str | None, kind: str) -> None:
     assert str(call.struct_info) == f'R.Tensor({kind}, dtype="float32")'
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ([1], [0], [2]),
+        ((1,), (0,), (2,)),
+        (relax.ShapeExpr([1]), relax.ShapeExpr([0]), relax.ShapeExpr([2])),
+        tuple(relax.Tuple([relax.PrimValue(i)]) for i in (1, 0, 2)),
+        (1, 0, 2),
+    ],
+)
+def test_strided_slice_in_all_spellings(arguments: tuple[object, ...]) -> None:
+    call = op.strided_slice(X, *arguments)
+    assert str(call) == (
+        "R.strided_slice(x, R.shape([1]), R.shape([0]), R.shape([2]), assume_inbound=False)"
+    )
+    assert str(call.struct_info) == 'R.Tensor((2, 2), dtype="float32")'
+
+
+def test_scalars_and_lists() -> None:
+    assert str(op.arange(0, N, 2, dtype="int64").struct_info).startswith("R.Tensor(")
+    assert "R.prim_value(n)" in str(op.arange(N, dtype="int64"))
+    taken = op.take(X, relax.const([1, 0], "int64"), axis=1)
+    assert str(taken.struct_info) == 'R.Tensor((2, 2), dtype="float32")'
+
+
 def test_concat_of_a_tuple_variable() -> None:
     pair = relax.Var("t", relax.TupleType([X.struct_info, X.struct_info]))
     assert str(op.concat(pair, axis=0).struct_info) == 'R.Tensor((4, 3), dtype="float32")'

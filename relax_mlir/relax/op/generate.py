@@ -10,7 +10,7 @@ from typing import Any
 from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.relax.spec import REQUIRED, OpSpec
 from relax_mlir.relax import symbols
-from relax_mlir.relax.expr import Call, Expr, Op, PrimValue, ShapeExpr, Tuple, as_expr
+from relax_mlir.relax.expr import Call, Expr, Op, PrimValue, ShapeExpr, Tuple, as_expr, const
 
 _EMPTY = inspect.Parameter.empty
 
@@ -66,7 +66,7 @@ def make_call(spec: OpSpec, op: Op, arguments: Mapping[str, Any]) -> Call:
     values = [arguments.get(name) for name in spec.operand_names]
     like = next((v for v in values if isinstance(v, Expr) and _is_tensor(v)), None)
     operands = [
-        _operand(declared, value, like)
+        _operand(spec, declared, value, like)
         for declared, value in zip(spec.operands, values, strict=True)
     ]
     while operands and operands[-1] is None:
@@ -88,17 +88,40 @@ def _is_tensor(value: Expr) -> bool:
     return types.is_tensor(value.mlir_type)
 
 
-def _operand(declared: str, value: Any, like: Expr | None) -> Expr | None:
+def _operand(spec: OpSpec, declared: str, value: Any, like: Expr | None) -> Expr | None:
     if value is None:
         return None
-    name = declared.strip("*?")
     if declared.startswith("*"):
         return _operand_tuple(value, like)
-    if isinstance(value, (tuple, list)) and all(map(symbols.is_dim, value)):
-        return ShapeExpr(value)  # also the shape of a scalar, ()
-    if "shape" in name and symbols.is_dim(value):
-        return ShapeExpr([value])
+    name = declared.rstrip("?")
+    kind = spec.kinds.get(name, "shape" if name == "shape" else "tensor")
+    return _CONVERT[kind](value, like)
+
+
+def _shape(value: Any, like: Expr | None) -> Expr:
+    """A shape from dimensions in any form: a list, a tuple of scalars, one dimension."""
+    if isinstance(value, Tuple) and all(isinstance(item, PrimValue) for item in value.fields):
+        value = value.fields
+    if isinstance(value, Expr) and not isinstance(value, PrimValue):
+        return value
+    return ShapeExpr(value if isinstance(value, (tuple, list)) else [value])
+
+
+def _scalar(value: Any, like: Expr | None) -> Expr:
+    return value if isinstance(value, Expr) else PrimValue(value)
+
+
+def _tensor(value: Any, like: Expr | None) -> Expr:
+    if isinstance(value, (tuple, list)) and not any(isinstance(item, Expr) for item in value):
+        return const(value, like.dtype if like is not None else None)
     return as_expr(value, like)
+
+
+_CONVERT: dict[str, Callable[[Any, Expr | None], Expr]] = {
+    "shape": _shape,
+    "prim": _scalar,
+    "tensor": _tensor,
+}
 
 
 def _operand_tuple(value: Any, like: Expr | None) -> Expr:
