@@ -13,8 +13,8 @@ from relax_mlir.runtime.compiled_code import CompiledCode, FunctionInfo
 __all__ = ["CPU_BUILD_PIPELINE", "lower_to_machine_ir"]
 
 KERNELS = (
-    "tir-bool-to-byte,tir-to-linalg,linalg-fuse-elementwise,linalg-to-vector,tir-to-scf,"
-    "tir-lower-calls"
+    "tir-bool-to-byte,tir-to-linalg,tir-to-scf,tir-lower-calls,linalg-fuse-elementwise,"
+    "linalg-to-vector"
 )
 HOST = "tir-make-packed-api,relax-to-host"
 CPU_BUILD_PIPELINE = f"builtin.module({KERNELS},{HOST},{CPU_PIPELINE})"
