@@ -6,11 +6,12 @@ from typing import Any
 
 from relax_mlir import te, topi
 from relax_mlir.lowering.relax_to_tir.rows import Result, legalize
+from relax_mlir.topi.common import named
 
 
 def _filled(value: Any, result: Result) -> te.Tensor:
     if isinstance(value, te.Tensor):
-        return te.compute(result.shape, lambda *_: value().astype(result.dtype), name="T_full")
+        return named(result.shape, lambda *_: value().astype(result.dtype), "T_full")
     number = getattr(value, "value", value)
     return topi.full(result.shape, result.dtype, number)
 
@@ -46,10 +47,10 @@ def _eye_like(x: te.Tensor, k: Any, *, dtype: str | None, result: Result) -> te.
 def _diagonal(k: Any, result: Result) -> te.Tensor:
     offset = te.const(0, "int64") if k is None else k
     one, zero = te.const(1, result.dtype), te.const(0, result.dtype)
-    return te.compute(
+    return named(
         result.shape,
         lambda i, j: te.if_then_else((j - i).equal(offset), one, zero),
-        name="T_eye",
+        "T_eye",
     )
 
 
@@ -59,9 +60,7 @@ def _arange(start: Any, end: Any, step: Any, *, dtype: str | None, result: Resul
         start = te.const(0, start.dtype)
     step = te.const(1, start.dtype) if step is None else step
     first, stride = start.astype(result.dtype), step.astype(result.dtype)
-    return te.compute(
-        result.shape, lambda i: first + stride * i.astype(result.dtype), name="T_arange"
-    )
+    return named(result.shape, lambda i: first + stride * i.astype(result.dtype), "T_arange")
 
 
 @legalize("tril", result=True)
@@ -79,8 +78,8 @@ def _triangle(x: te.Tensor, k: Any, result: Result, upper: bool) -> te.Tensor:
     zero = te.const(0, x.dtype)
 
     def compute(*index: Any) -> Any:
-        distance = index[-1] - index[-2]
-        kept = distance >= offset if upper else distance <= offset
+        diagonal = index[-2] + offset
+        kept = diagonal <= index[-1] if upper else index[-1] <= diagonal
         return te.if_then_else(kept, x(*index), zero)
 
     return te.compute(result.shape, compute, name="trilu")

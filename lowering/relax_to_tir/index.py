@@ -9,6 +9,7 @@ from relax_mlir import te, topi
 from relax_mlir.lowering.relax_to_tir.rows import Result, legalize, positive_axis
 from relax_mlir.tir import operators as O
 from relax_mlir.tir.expr import PrimExpr
+from relax_mlir.topi.common import named
 
 
 def wrapped(index: Any, size: Any) -> Any:
@@ -39,7 +40,7 @@ def _take(x: te.Tensor, indices: Any, *, axis: int | None, mode: str, result: Re
             return te.if_then_else(inside, x(*before, safe, *after), absent)
         return x(*before, chosen, *after)
 
-    return te.compute(result.shape, compute, name="T_take")
+    return named(result.shape, compute, "T_take")
 
 
 @legalize("strided_slice", result=True)
@@ -63,7 +64,7 @@ def _strided_slice(
         own = [starts[a][0] + i * starts[a][1] if a in starts else i for a, i in enumerate(indices)]
         return x(*own)
 
-    return te.compute(result.shape, compute, name="T_strided_slice")
+    return named(result.shape, compute, "T_strided_slice")
 
 
 def _start(begin: Any, size: Any, step: int, inbound: bool) -> Any:
@@ -84,7 +85,7 @@ def _gather_elements(x: te.Tensor, indices: te.Tensor, *, axis: int, result: Res
         chosen = wrapped(indices(*index), x.shape[at])
         return x(*index[:at], chosen, *index[at + 1 :])
 
-    return te.compute(result.shape, compute, name="T_gather")
+    return named(result.shape, compute, "T_gather")
 
 
 @legalize("gather_nd", "te_gather_nd", result=True)
@@ -97,7 +98,7 @@ def _gather_nd(x: te.Tensor, indices: te.Tensor, *, batch_dims: int, result: Res
         chosen = [wrapped(indices(*outer, k), x.shape[batch_dims + k]) for k in range(width)]
         return x(*outer[:batch_dims], *chosen, *inner)
 
-    return te.compute(result.shape, compute, name="gather_nd")
+    return named(result.shape, compute, "gather_nd")
 
 
 @legalize("index_tensor", result=True)
@@ -112,7 +113,7 @@ def _index_tensor(x: te.Tensor, indices: Sequence[te.Tensor], *, result: Result)
         ]
         return x(*chosen, *inner)
 
-    return te.compute(result.shape, compute, name="index_tensor")
+    return named(result.shape, compute, "index_tensor")
 
 
 @legalize("one_hot", immediate=(1, 2), result=True)
@@ -128,7 +129,7 @@ def _one_hot(
         position = index[at].astype(indices.dtype)
         return te.if_then_else(chosen.equal(position), on, off).astype(result.dtype)
 
-    return te.compute(result.shape, compute, name="T_one_hot")
+    return named(result.shape, compute, "T_one_hot")
 
 
 @legalize("slice_scatter", result=True)
@@ -157,4 +158,4 @@ def _slice_scatter(
         placed = source(*index[:at], position, *index[at + 1 :])
         return te.if_then_else(inside, placed, x(*index))
 
-    return te.compute(result.shape, compute, name="slice_scatter")
+    return named(result.shape, compute, "slice_scatter")
