@@ -78,8 +78,8 @@ def compute(
     bodies = [as_expr(b) for b in body] if several else [as_expr(body)]
     _check_reductions(name, bodies)
     op = ComputeOp(name, axis, bodies, tag or _tag.get(), attrs)
-    outputs = tuple(op.output(i) for i in range(len(bodies)))
-    return outputs if several and len(outputs) > 1 else outputs[0]
+    outputs = [op.output(i) for i in range(len(bodies))]
+    return tuple(outputs) if several and len(outputs) > 1 else outputs[0]
 
 
 def reduce_axis(

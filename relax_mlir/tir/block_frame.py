@@ -14,7 +14,7 @@ from relax_mlir.ir.text import name_location
 from relax_mlir.mlir import ir
 from relax_mlir.tir import operators as O
 from relax_mlir.tir.buffer import Buffer, BufferRegion
-from relax_mlir.tir.expr import IntImm, PrimExpr, StringImm, Var, as_expr
+from relax_mlir.tir.expr import FloatImm, IntImm, PrimExpr, StringImm, Var, as_expr
 from relax_mlir.tir.regions import AccessCollector
 
 if TYPE_CHECKING:
@@ -23,10 +23,8 @@ if TYPE_CHECKING:
 
 def plain(value: Any) -> Any:
     """Constants inside an annotation as Python values, recursively."""
-    if isinstance(value, (IntImm, StringImm)):
+    if isinstance(value, (IntImm, FloatImm, StringImm)):
         return bool(value.value) if value.dtype == "bool" else value.value
-    if hasattr(value, "value") and isinstance(value, PrimExpr):
-        return value.value
     if isinstance(value, Mapping):
         return {str(k): plain(v) for k, v in value.items()}
     if isinstance(value, (list, tuple)):

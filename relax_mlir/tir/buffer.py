@@ -75,7 +75,8 @@ class Buffer:
         """The buffer as an argument of a call."""
         return BufferRef(self)
 
-    def __getitem__(self, indices: Any) -> BufferLoad | BufferRegion:
+    def __getitem__(self, indices: Any) -> Any:
+        """The element at indices (a BufferLoad); with slices the region (a BufferRegion)."""
         entries = list(indices) if isinstance(indices, (tuple, list)) else [indices]
         if not any(isinstance(e, slice) for e in entries):
             return BufferLoad(self, entries)

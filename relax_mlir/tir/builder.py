@@ -160,6 +160,7 @@ class PrimFuncBuilder:
     def _vector_store(self, target: E.BufferLoad, value: E.PrimExpr, memory: ir.Value) -> None:
         stored = self.emitter.value(value)
         ramp = target.indices[-1]
+        assert isinstance(ramp, E.Ramp)
         if isinstance(ramp.stride, E.IntImm) and ramp.stride.value == 1:
             outer = [self.emitter.index(i) for i in target.indices[:-1]]
             vector.store(stored, memory, [*outer, self.emitter.index(ramp.base)])

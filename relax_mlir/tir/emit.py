@@ -22,14 +22,21 @@ from relax_mlir.tir import expr as E
 from relax_mlir.tir import math_ops
 from relax_mlir.tir.buffer import Buffer
 
-_PREDICATES = {E.EQ: "eq", E.NE: "ne", E.LT: "lt", E.LE: "le", E.GT: "gt", E.GE: "ge"}
+_PREDICATES: dict[type[E.PrimExpr], str] = {
+    E.EQ: "eq",
+    E.NE: "ne",
+    E.LT: "lt",
+    E.LE: "le",
+    E.GT: "gt",
+    E.GE: "ge",
+}
 _EXTERN_KINDS = {
     "call_extern": "extern",
     "call_pure_extern": "pure_extern",
     "call_packed": "packed",
     "tvm_call_packed": "packed",
 }
-_AFFINE_DIVISIONS = {
+_AFFINE_DIVISIONS: dict[type[E.PrimExpr], Callable[..., ir.AffineExpr]] = {
     E.FloorDiv: ir.AffineExpr.get_floor_div,
     E.FloorMod: ir.AffineExpr.get_mod,
 }
@@ -142,10 +149,11 @@ class ExprEmitter:
             for operand, factor in ((expr.a, _as_int(expr.b)), (expr.b, _as_int(expr.a))):
                 if factor is not None:
                     return self._affine(operand, leaves) * factor
-        divide = _AFFINE_DIVISIONS.get(type(expr))
-        divisor = _as_int(expr.b) if isinstance(expr, (E.FloorDiv, E.FloorMod)) else None
-        if divide is not None and divisor is not None and divisor > 0:
-            return divide(self._affine(expr.a, leaves), ir.AffineConstantExpr.get(divisor))
+        if isinstance(expr, (E.FloorDiv, E.FloorMod)):
+            divisor = _as_int(expr.b)
+            if divisor is not None and divisor > 0:
+                divide = _AFFINE_DIVISIONS[type(expr)]
+                return divide(self._affine(expr.a, leaves), ir.AffineConstantExpr.get(divisor))
         leaf = self._index_arith(expr)
         return ir.AffineDimExpr.get(_position(leaf, leaves))
 
@@ -179,21 +187,21 @@ class ExprEmitter:
 
     # -- values -----------------------------------------------------------------------------
 
-    def _constant(self, expr: E.IntImm | E.FloatImm) -> ir.Value:
+    def emit_constant(self, expr: E.IntImm | E.FloatImm) -> ir.Value:
         kind = type_of(expr.dtype)
         return arith.constant(kind, math_ops.constant_attribute(kind, expr.value))
 
-    def _variable(self, expr: E.Var) -> ir.Value:
+    def emit_variable(self, expr: E.Var) -> ir.Value:
         value = self.variable(expr)
         if isinstance(value.type, ir.IndexType):
             return arith.index_cast(type_of(expr.dtype), value)
         return value
 
-    def _cast(self, expr: E.Cast) -> ir.Value:
+    def emit_cast(self, expr: E.Cast) -> ir.Value:
         value = self.value(expr.value)
         return math_ops.convert(value, expr.value.dtype, expr.dtype, type_of(expr.dtype))
 
-    def _compare(self, expr: E.CompareExpr) -> ir.Value:
+    def emit_compare(self, expr: E.CompareExpr) -> ir.Value:
         predicate = _PREDICATES[type(expr)]
         sides = (expr.a, expr.b)
         constant_or_index = [isinstance(s, E.IntImm) or self._is_index_expr(s) for s in sides]
@@ -201,44 +209,44 @@ class ExprEmitter:
             return math_ops.compare(predicate, self.index(expr.a), self.index(expr.b), "int64")
         return math_ops.compare(predicate, self.value(expr.a), self.value(expr.b), expr.a.dtype)
 
-    def _binary(self, expr: E.BinaryExpr) -> ir.Value:
+    def emit_binary(self, expr: E.BinaryExpr) -> ir.Value:
         a, b = self.value(expr.a), self.value(expr.b)
         return math_ops.binary(type(expr).__name__, a, b, expr.dtype)
 
-    def _not(self, expr: E.Not) -> ir.Value:
+    def emit_not(self, expr: E.Not) -> ir.Value:
         value = self.value(expr.a)
         return arith.xori(value, math_ops.constant_like(value, 1))
 
-    def _select(self, expr: E.Select) -> ir.Value:
+    def emit_select(self, expr: E.Select) -> ir.Value:
         condition = self.value(expr.condition)
         return arith.select(condition, self.value(expr.true_value), self.value(expr.false_value))
 
-    def _let(self, expr: E.Let) -> ir.Value:
+    def emit_let(self, expr: E.Let) -> ir.Value:
         self.values[expr.var] = self.value(expr.value)
         return self.value(expr.body)
 
-    def _load(self, expr: E.BufferLoad) -> ir.Value:
+    def emit_load(self, expr: E.BufferLoad) -> ir.Value:
         source = self.buffer(expr.buffer)
         if expr.indices and isinstance(expr.indices[-1], E.Ramp):
-            return self._vector_load(expr, source)
+            return self._vector_load(expr, expr.indices[-1], source)
         return memref.load(source, self.indices(expr))
 
-    def _vector_load(self, expr: E.BufferLoad, source: ir.Value) -> ir.Value:
-        if _as_int(expr.indices[-1].stride) == 1:
+    def _vector_load(self, expr: E.BufferLoad, ramp: E.Ramp, source: ir.Value) -> ir.Value:
+        if _as_int(ramp.stride) == 1:
             outer = [self.index(i) for i in expr.indices[:-1]]
-            start = self.index(expr.indices[-1].base)
+            start = self.index(ramp.base)
             return vector.load(type_of(expr.dtype), source, [*outer, start])
         loads = [memref.load(source, self.indices(lane)) for lane in lanes_of_access(expr)]
         return vector.from_elements(type_of(expr.dtype), loads)
 
-    def _ramp(self, expr: E.Ramp) -> ir.Value:
+    def emit_ramp(self, expr: E.Ramp) -> ir.Value:
         lanes = [self.value(expr.base + expr.stride * i) for i in range(expr.lanes)]
         return vector.from_elements(type_of(expr.dtype), lanes)
 
-    def _broadcast(self, expr: E.Broadcast) -> ir.Value:
+    def emit_broadcast(self, expr: E.Broadcast) -> ir.Value:
         return vector.broadcast(type_of(expr.dtype), self.value(expr.value))
 
-    def _call(self, expr: E.Call) -> ir.Value:
+    def emit_call(self, expr: E.Call) -> ir.Value:
         if expr.op == "if_then_else":
             return self._if_then_else(expr)
         if expr.op == "reinterpret":
@@ -368,18 +376,18 @@ def _compress(
 
 
 _EMITTERS: dict[type[E.PrimExpr], Callable[[ExprEmitter, Any], ir.Value]] = {
-    E.IntImm: ExprEmitter._constant,
-    E.FloatImm: ExprEmitter._constant,
-    E.Var: ExprEmitter._variable,
-    E.Cast: ExprEmitter._cast,
-    E.CompareExpr: ExprEmitter._compare,
-    E.BinaryExpr: ExprEmitter._binary,
-    E.Not: ExprEmitter._not,
-    E.Select: ExprEmitter._select,
-    E.Let: ExprEmitter._let,
-    E.BufferLoad: ExprEmitter._load,
+    E.IntImm: ExprEmitter.emit_constant,
+    E.FloatImm: ExprEmitter.emit_constant,
+    E.Var: ExprEmitter.emit_variable,
+    E.Cast: ExprEmitter.emit_cast,
+    E.CompareExpr: ExprEmitter.emit_compare,
+    E.BinaryExpr: ExprEmitter.emit_binary,
+    E.Not: ExprEmitter.emit_not,
+    E.Select: ExprEmitter.emit_select,
+    E.Let: ExprEmitter.emit_let,
+    E.BufferLoad: ExprEmitter.emit_load,
     E.BufferRef: lambda emitter, expr: emitter.buffer(expr.buffer),
-    E.Ramp: ExprEmitter._ramp,
-    E.Broadcast: ExprEmitter._broadcast,
-    E.Call: ExprEmitter._call,
+    E.Ramp: ExprEmitter.emit_ramp,
+    E.Broadcast: ExprEmitter.emit_broadcast,
+    E.Call: ExprEmitter.emit_call,
 }

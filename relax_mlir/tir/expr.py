@@ -528,18 +528,14 @@ def transform(expr: PrimExpr, visit: Callable[[PrimExpr], PrimExpr | None]) -> P
     values: dict[str, Any] = {}
     for name in expr.fields:
         old = getattr(expr, name)
-        new = (
-            tuple(transform(o, visit) for o in old)
-            if isinstance(old, tuple)
-            else transform(old, visit)
-        )
-        changed |= new is not old if not isinstance(old, tuple) else _differ(old, new)
+        if isinstance(old, tuple):
+            new = tuple(transform(o, visit) for o in old)
+            changed |= any(a is not b for a, b in zip(old, new, strict=True))
+        else:
+            new = transform(old, visit)
+            changed |= new is not old
         values[name] = new
     return _rebuilt(expr, values) if changed else expr
-
-
-def _differ(old: tuple[PrimExpr, ...], new: tuple[PrimExpr, ...]) -> bool:
-    return any(a is not b for a, b in zip(old, new, strict=True))
 
 
 def _rebuilt(expr: PrimExpr, values: dict[str, Any]) -> PrimExpr:

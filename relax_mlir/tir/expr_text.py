@@ -33,7 +33,7 @@ _INFIX_CALLS = {
     "shift_left": ("<<", 8),
     "shift_right": (">>", 8),
 }
-_FUNCTIONS = {E.Min: "min", E.Max: "max", E.Mod: "truncmod"}
+_FUNCTIONS: dict[type[E.PrimExpr], str] = {E.Min: "min", E.Max: "max", E.Mod: "truncmod"}
 _COMPARE = 4
 # Calls that name their dtype first.
 _DTYPE_FIRST = ("call_extern", "call_pure_extern", "reinterpret", "call_intrin")

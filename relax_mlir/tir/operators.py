@@ -6,6 +6,7 @@ to one dtype; then constants and neutral elements fold.
 
 from __future__ import annotations
 
+import builtins
 import math
 import struct
 from collections.abc import Callable
@@ -227,7 +228,7 @@ def _fold_same(a: PrimExpr, b: PrimExpr) -> PrimExpr | None:
 
 
 def _truncdiv(a: int, b: int) -> int:
-    return abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
+    return builtins.abs(a) // builtins.abs(b) * (1 if (a < 0) == (b < 0) else -1)
 
 
 def _binary(

@@ -9,8 +9,13 @@ from relax_mlir.errors import Error
 from relax_mlir.tir import expr as E
 from relax_mlir.tir import operators as O
 
-_FUNCTIONS = {E.FloorDiv: "floordiv", E.FloorMod: "floormod", E.Min: "min", E.Max: "max"}
-_INFIX = {E.Add: "+", E.Sub: "-", E.Mul: "*"}
+_FUNCTIONS: dict[type[E.PrimExpr], str] = {
+    E.FloorDiv: "floordiv",
+    E.FloorMod: "floormod",
+    E.Min: "min",
+    E.Max: "max",
+}
+_INFIX: dict[type[E.PrimExpr], str] = {E.Add: "+", E.Sub: "-", E.Mul: "*"}
 
 
 def dim_of(expr: E.PrimExpr, name_of: Callable[[E.Var], str] = lambda var: var.name) -> dims.Dim:
@@ -23,9 +28,9 @@ def dim_of(expr: E.PrimExpr, name_of: Callable[[E.Var], str] = lambda var: var.n
             return name_of(node)
         if isinstance(node, E.Cast):
             return text(node.value)
-        if type(node) in _INFIX:
+        if isinstance(node, E.BinaryExpr) and type(node) in _INFIX:
             return f"({text(node.a)} {_INFIX[type(node)]} {text(node.b)})"
-        if type(node) in _FUNCTIONS:
+        if isinstance(node, E.BinaryExpr) and type(node) in _FUNCTIONS:
             return f"{_FUNCTIONS[type(node)]}({text(node.a)}, {text(node.b)})"
         raise Error(f"a size cannot be computed by {node}: +, -, *, //, %, min and max may be used")
 
@@ -40,5 +45,5 @@ def expr_of(dim: dims.Dim, symbols: Mapping[str, E.Var], dtype: str = "int64") -
         return O.const(dim, dtype)
     functions = {"floordiv": O.floordiv, "floormod": O.floormod, "min": O.min, "max": O.max}
     # Dimensions were canonicalised: names, numbers, + - * and these four functions only.
-    made = eval(dims.canonical(dim), {"__builtins__": {}, **functions, **symbols})
+    made = eval(str(dims.canonical(dim)), {"__builtins__": {}, **functions, **symbols})
     return E.as_expr(made)

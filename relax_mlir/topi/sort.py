@@ -64,10 +64,10 @@ class _MergeSort:
             left, right = self._left[0], self._right[0]
             a = build.let("a", self.order[O.min(left, O.subtract(middle, 1))])
             b = build.let("b", self.order[O.min(right, O.subtract(high, 1))])
-            values = [self._source[tuple(row(at))] for at in (a, b)]
+            left_value, right_value = (self._source[tuple(row(at))] for at in (a, b))
             take_right = I.any(
                 O.greater_equal(left, middle),
-                I.all(O.less(right, high), _before(*values, self._ascending)),
+                I.all(O.less(right, high), _before(left_value, right_value, self._ascending)),
             )
             with build.if_(take_right):
                 build.store(self._merged, b, [out])

@@ -172,7 +172,10 @@ def _adaptive(data: Tensor, output_size: Any, pool_type: str, layout: str, dims:
         where, ks = list(at), []
         for i, axis in enumerate(axes):
             start, end = bounds(i, at[axis])
-            extent = known[i] // targets[i] if even else O.subtract(end, start)
+            whole = known[i]
+            extent = O.subtract(end, start)
+            if even and whole is not None:
+                extent = O.const(whole // targets[i], extent.dtype)
             ks.append(reduce_axis((0, extent), f"rv{i}"))
             where[axis] = O.add(start, ks[-1].var)
         return where, ks
