@@ -14,7 +14,7 @@ __all__ = ["Liveness"]
 # Operations whose result is (part of) an operand under another name.
 _ALIASES = ("relax.bind", "relax.tuple", "relax.tuple_get_item")
 # Operations that read tensors and keep none of them.
-_READERS = ("relax.call_tir", "relax.shape_of")
+_READERS = ("relax.call_tir", "relax.shape_of", "relax.tensor_to_shape")
 
 
 class Liveness:

@@ -8,7 +8,7 @@ from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.relax import types
 from relax_mlir.dialects.relax.constants import constant_key, read_constant
 from relax_mlir.lowering.relax_to_host.host_function import CONSTANTS, HostFunction, operation
-from relax_mlir.lowering.relax_to_host.objects import from_any, give_result
+from relax_mlir.lowering.relax_to_host.objects import as_tensor, from_any, give_result
 from relax_mlir.lowering.relax_to_host.values import (
     DataTypeValue,
     ObjectValue,
@@ -121,6 +121,22 @@ def write_shape_of(host: HostFunction, op: ir.Operation) -> None:
     if not isinstance(value, TensorValue):
         raise host.error(op, "the rank of the tensor is not known; use match_cast first")
     host.env[op.results[0]] = ShapeValue(value.dims)
+
+
+@operation("relax.tensor_to_shape")
+def write_tensor_to_shape(host: HostFunction, op: ir.Operation) -> None:
+    text, operand = host.text, op.operands[0]
+    where = f"{host.name}: tensor_to_shape: "
+    value = as_tensor(host, host.env[operand], operand.type, where, 1)
+    info = types.shape_info(op.results[0].type)
+    rank = info.ndim if info is not None and info.ndim >= 0 else value.dims[0]
+    if not isinstance(rank, int):
+        raise host.error(op, "the number of sizes is not known; use match_cast first")
+    symbols: list[str] = []
+    for axis in range(rank):
+        symbols.append(host.values.fresh(f"size_{axis}"))
+        host.values.bind(symbols[-1], text.load(text.offset(value.data, 8 * axis), "i64"))
+    host.env[op.results[0]] = ShapeValue(tuple(symbols))
 
 
 @operation("relax.prim_value")

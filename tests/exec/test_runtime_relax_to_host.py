@@ -218,6 +218,17 @@ def test_shapes_and_numbers() -> None:
         vm["empty_like"](relax_mlir.runtime.ShapeTuple([2, 5]))
 
 
+def test_a_tensor_read_as_a_shape() -> None:
+    shape = "!relax.shape<[], 2>"
+    text = function(
+        "main",
+        {"s": "tensor<2xi64>"},
+        shape,
+        f'  %r = "relax.tensor_to_shape"(%s) : (tensor<2xi64>) -> {shape}\n  return %r : {shape}',
+    )
+    assert tuple(machine(text)["main"](np.array([3, 70], "int64"))) == (3, 70)
+
+
 def test_constants() -> None:
     two = ty(2, 2)
     large = _random(2, 2, seed=5)
