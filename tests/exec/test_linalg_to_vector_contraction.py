@@ -254,29 +254,79 @@ def test_int8_products_summed_in_int32() -> None:
     np.testing.assert_array_equal(c, a.astype(np.int32) @ b.astype(np.int32))
 
 
-def test_convolution_is_a_contraction_over_windows() -> None:
-    n, ci, h, w, co, kh, kw = 2, 3, 9, 21, 5, 3, 3
-    oh, ow = h - kh + 1, w - kw + 1
+@pytest.mark.parametrize("stride", [1, 2, 3])
+@pytest.mark.parametrize("dilation", [1, 2])
+@pytest.mark.parametrize("size", [21, 40])
+def test_convolution_is_a_contraction_over_windows(stride: int, dilation: int, size: int) -> None:
+    n, ci, co, kh, kw = 2, 3, 5, 3, 3
+    oh = ow = (size - dilation * (kh - 1) - 1) // stride + 1
     kernel = KernelText({
-        "x": memref([n, ci, h, w]), "w": memref([co, ci, kh, kw]), "y": memref([n, co, oh, ow]),
+        "x": memref([n, ci, size, size]), "w": memref([co, ci, kh, kw]),
+        "y": memref([n, co, oh, ow]),
     })
     kernel.fill("y", "0.0")
+    rows, columns = (f"d{i} * {stride} + d{i + 3} * {dilation}" for i in (2, 3))
     kernel.generic(
-        [("x", "d0, d4, d2 + d5, d3 + d6"), ("w", "d1, d4, d5, d6"), ("y", "d0, d1, d2, d3")],
+        [("x", f"d0, d4, {rows}, {columns}"), ("w", "d1, d4, d5, d6"), ("y", "d0, d1, d2, d3")],
         1, "pppprrr",
         ["%p = arith.mulf %x0, %x1 : f32", "%s = arith.addf %p, %x2 : f32"], "%s : f32",
     )
     rng = np.random.default_rng(0)
-    x = rng.standard_normal((n, ci, h, w)).astype(np.float32)
+    x = rng.standard_normal((n, ci, size, size)).astype(np.float32)
     weight = rng.standard_normal((co, ci, kh, kw)).astype(np.float32)
     y = np.zeros((n, co, oh, ow), np.float32)
     compiled = compile_kernel(kernel)
     assert "vector<" in compiled.vector_text
     compiled(x, weight, y)
-    windows = np.lib.stride_tricks.sliding_window_view(x, (kh, kw), (2, 3))
+    span = dilation * (kh - 1) + 1
+    windows = np.lib.stride_tricks.sliding_window_view(x, (span, span), (2, 3))
+    windows = windows[:, :, ::stride, ::stride, ::dilation, ::dilation]
     np.testing.assert_allclose(
         y, np.einsum("nchwij,ocij->nohw", windows, weight), rtol=1e-4, atol=1e-4
     )
+
+
+@pytest.mark.parametrize("stride", [1, 2])
+def test_depthwise_convolution(stride: int) -> None:
+    channels, size = 6, 23
+    out = (size - 3) // stride + 1
+    kernel = KernelText({
+        "x": memref([channels, size, size]), "w": memref([channels, 3, 3]),
+        "y": memref([channels, out, out]),
+    })
+    kernel.fill("y", "0.0")
+    kernel.generic(
+        [("x", f"d0, d1 * {stride} + d3, d2 * {stride} + d4"), ("w", "d0, d3, d4"),
+         ("y", "d0, d1, d2")],
+        1, "ppprr",
+        ["%p = arith.mulf %x0, %x1 : f32", "%s = arith.addf %p, %x2 : f32"], "%s : f32",
+    )
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((channels, size, size)).astype(np.float32)
+    weight = rng.standard_normal((channels, 3, 3)).astype(np.float32)
+    y = np.zeros((channels, out, out), np.float32)
+    compile_kernel(kernel)(x, weight, y)
+    windows = np.lib.stride_tricks.sliding_window_view(x, (3, 3), (1, 2))[:, ::stride, ::stride]
+    np.testing.assert_allclose(
+        y, np.einsum("chwij,cij->chw", windows, weight), rtol=1e-4, atol=1e-4
+    )
+
+
+def test_nothing_of_a_product_is_contiguous() -> None:
+    """B strided along both of its dimensions, as in x[:, 0] of a rank-three operand."""
+    kernel = KernelText({
+        "a": memref([9, 20]), "b": memref([20, 33, 2]), "i": memref([1]), "c": memref([9, 33])
+    })
+    kernel.fill("c", "0.0")
+    kernel.generic(
+        [("a", "d0, d2"), ("b", "d2, d1, 1"), ("c", "d0, d1")], 1, "ppr",
+        ["%p = arith.mulf %x0, %x1 : f32", "%s = arith.addf %p, %x2 : f32"], "%s : f32",
+    )
+    rng = np.random.default_rng(0)
+    a, b = (rng.standard_normal(s).astype(np.float32) for s in ((9, 20), (20, 33, 2)))
+    c = np.zeros((9, 33), np.float32)
+    compile_kernel(kernel)(a, b, np.zeros(1, np.float32), c)
+    np.testing.assert_allclose(c, a.astype(np.float64) @ b[:, :, 1], rtol=1e-4, atol=1e-4)
 
 
 def test_transpose_before_a_product_is_read_in_place() -> None:

@@ -16,19 +16,20 @@ from dataclasses import dataclass, replace
 from relax_mlir.lowering.linalg_to_vector.builder import Builder, FlatView, Index
 from relax_mlir.lowering.linalg_to_vector.contraction.matching import Contraction, for_each_matrix
 from relax_mlir.lowering.linalg_to_vector.contraction.micro_kernel import MicroKernel, Tile
+from relax_mlir.lowering.linalg_to_vector.contraction.packing import (
+    Packing,
+    column_panels,
+    packed_strides,
+)
 from relax_mlir.lowering.linalg_to_vector.contraction.tile_config import TileConfig, choose_tile
 from relax_mlir.lowering.linalg_to_vector.cpu_target import CPUTarget
-from relax_mlir.lowering.linalg_to_vector.loop_nest import Access
-from relax_mlir.lowering.linalg_to_vector.register_transpose import emit_transpose_tile
+from relax_mlir.lowering.linalg_to_vector.loop_nest import ONE, Access
 from relax_mlir.mlir import ir
 
 __all__ = ["emit_matrix_product"]
 
 # Packing pays for B beyond the second-level cache once this many rows of A reuse it.
 _PACK_ROWS = 64
-# Rows of B copied at once, so that B is read in long runs.
-_PACK_UNROLL = 4
-
 
 def emit_matrix_product(
     b: Builder, contraction: Contraction, target: CPUTarget, initial: ir.Value | None
@@ -84,10 +85,10 @@ class _MatrixProduct:
     def _decide_packing(self, target: CPUTarget) -> ir.Value | bool:
         """Whether to pack B: known here, or a value at run time."""
         con, b = self.contraction, self.b
+        if con.nest.stride(con.b, con.column) != ONE:
+            return True
         if len(con.k) > 1:
             return False
-        if con.nest.stride(con.b, con.column).static != 1:
-            return True
         bytes_ = self.b_element.width // 8
         size = b.mul(self.k[0], self.columns)
         limit = target.l2_bytes // bytes_
@@ -217,8 +218,8 @@ class _MatrixProduct:
             column_block = -(-self.config.column_block // width) * width
         if not isinstance(k_block, int) and self.b_element.width >= 32:
             k_block = self.config.k_block
-        # A row more for each panel keeps panels from falling on the same cache sets.
-        size = self.b.mul(column_block, self.b.add(k_block, 1))
+        panels = self.b.floordiv(column_block, width)
+        size = self.b.mul(panels, self._packed_panel(k_block))
         if isinstance(self.packed, ir.Value):
             size = self.b.select(self.packed, size, 0)
         return self.b.scratch(size, self.b_element)
@@ -236,9 +237,10 @@ class _MatrixProduct:
         width = self.config.columns
         if buffer is None:
             return _Panels(access.view, base, width, strides)
-        packed_panel = b.mul(b.add(depth, 1), width)
+        packed_panel = self._packed_panel(depth)
         if self.packed is True:
-            return _Panels(buffer, 0, packed_panel, (width,))
+            k_strides = packed_strides(b, [depth, *self.k[1:]], width)
+            return _Panels(buffer, 0, packed_panel, k_strides)
         assert isinstance(self.packed, ir.Value)
         views = [self._dynamic_view(v).value for v in (buffer, access.view)]
         view = b.op("arith.select", views[0].type, [self.packed, *views])
@@ -268,107 +270,20 @@ class _MatrixProduct:
         b, con = self.b, self.contraction
         access = self.accesses[con.b]
         assert access.view is not None
-        k_stride, n_stride = access.strides[con.k[0]], access.strides[con.column]
-        start = b.add(b.add(access.base, b.mul(column, n_stride)), b.mul(k, k_stride))
-        source = replace(access, base=start)
-        copy = self._copy_rows if n_stride == 1 else self._copy_transposed
-        width = self.config.columns
-        panel_size = b.mul(b.add(depth, 1), width)
+        column_stride = access.strides[con.column]
+        start = b.add(access.base, b.mul(column, column_stride))
+        if len(con.k) == 1:
+            start = b.add(start, b.mul(k, access.strides[con.k[0]]))
+        k_strides = tuple(access.strides[dim] for dim in con.k)
+        packing = Packing(b, self.config, access.view, column_stride, k_strides, buffer)
+        packing.emit(start, columns, [depth, *self.k[1:]], self._packed_panel(depth))
 
-        def panel(position: Index, active: Index | None) -> None:
-            target = b.mul(b.floordiv(position, width), panel_size)
-            copy(source, buffer, b.mul(position, n_stride), target, depth, active)
-
-        self._column_panels(columns, panel)
-
-    def _column_panels(
-        self, columns: Index, panel: Callable[[Index, Index | None], None]
-    ) -> None:
-        """`panel(position, active)` for whole panels (active None), then for what remains."""
-        b, width = self.b, self.config.columns
-        whole = b.round_down(columns, width)
-        if whole != 0:
-            with b.loop(0, whole, width) as position:
-                panel(position, None)
-        rest = b.sub(columns, whole)
-        if isinstance(rest, int):
-            if rest > 0:
-                panel(whole, rest)
-            return
-        b.when(b.compare("sgt", rest, 0), lambda: panel(whole, rest))
-
-    def _copy_rows(
-        self,
-        source: Access,
-        buffer: FlatView,
-        offset: Index,
-        target: Index,
-        depth: Index,
-        active: Index | None,
-    ) -> None:
-        b, lanes, width = self.b, self.config.lanes, self.config.columns
-        assert source.view is not None
-        view = source.view
-        k_stride = source.strides[self.contraction.k[0]]
-        start = b.add(source.base, offset)
-        masks = [
-            None if active is None else b.mask(lanes, b.maximum(b.sub(active, v * lanes), 0))
-            for v in range(self.config.vectors)
-        ]
-
-        def copy(k: Index, count: int) -> None:
-            for row in range(count):
-                at = b.add(k, row)
-                for v in range(self.config.vectors):
-                    read = b.add(b.add(start, b.mul(at, k_stride)), v * lanes)
-                    write = b.add(b.add(target, b.mul(at, width)), v * lanes)
-                    b.store(b.load(view, read, lanes, masks[v]), buffer, write)
-
-        main_end = b.round_down(depth, _PACK_UNROLL)
-        with b.loop(0, main_end, _PACK_UNROLL) as k:
-            copy(k, _PACK_UNROLL)
-        if main_end != depth:
-            with b.loop(main_end, depth) as k:
-                copy(k, 1)
-
-    def _copy_transposed(
-        self,
-        source: Access,
-        buffer: FlatView,
-        offset: Index,
-        target: Index,
-        depth: Index,
-        active: Index | None,
-    ) -> None:
-        """Panels of a B whose columns are not contiguous: square register tiles where K is
-        contiguous, element by element in the rest."""
-        b, lanes, width = self.b, self.config.lanes, self.config.columns
-        con = self.contraction
-        k_stride, n_stride = source.strides[con.k[0]], source.strides[con.column]
-        start = b.add(source.base, offset)
-        assert source.view is not None
-        view = source.view
-        tiled: Index = 0
-        if active is None and k_stride == 1:
-            tiled = b.round_down(depth, lanes)
-            with b.loop(0, tiled, lanes) as k, b.loop(0, width, lanes) as n:
-                read = b.add(b.add(start, k), b.mul(n, n_stride))
-                write = b.add(b.add(target, b.mul(k, width)), n)
-                emit_transpose_tile(b, view, read, n_stride, buffer, write, width, lanes)
-        if tiled == depth:
-            return
-        zero = b.zero(self.b_element)
-        with b.loop(tiled, depth) as k, b.loop(0, width) as n:
-            write = b.add(b.add(target, b.mul(k, width)), n)
-            read = b.add(b.add(start, b.mul(k, k_stride)), b.mul(n, n_stride))
-            if active is None:
-                b.store(b.load(view, read, 1), buffer, write)
-            else:
-                b.when(
-                    b.compare("slt", n, active),
-                    lambda: b.store(b.load(view, read, 1), buffer, write),
-                    lambda: b.store(zero, buffer, write),
-                )
+    def _packed_panel(self, depth: Index) -> Index:
+        """Size of a panel; a row more keeps panels from falling on the same cache sets."""
+        positions = depth
+        for extent in self.k[1:]:
+            positions = self.b.mul(positions, extent)
+        return self.b.mul(self.b.add(positions, 1), self.config.columns)
 
     # Tiles
 
@@ -390,12 +305,12 @@ class _MatrixProduct:
                 for part, guard in self._column_parts(at, active):
                     self.b.when(guard, lambda part=part: self.kernel.emit(part))
 
-            self._column_panels(columns, panel)
+            column_panels(self.b, columns, self.config.columns, panel)
 
         if self.packed is True:
             self._row_panels(tile, rows, row_first)
         else:
-            self._column_panels(columns, column_panel)
+            column_panels(self.b, columns, self.config.columns, column_panel)
 
     def _guarded(self, guard: ir.Value | bool, tile: Tile, rows: Index) -> None:
         self.b.when(guard, lambda: self._row_panels(tile, rows, self.kernel.emit))
