@@ -22,6 +22,8 @@ MODULES = {
     "ir.transform": "transform",
     "ir.instrument": "instrument",
     "script.tirx": "script.tir",
+    **{f"script.parser.{name}": f"script.{name}" for name in ("ir", "relax", "tir")},
+    "script.parser.tirx": "script.tir",
     "relax.ir.instrument": "instrument",
     "tir.transform": "tir.transformations",
 }

@@ -19,6 +19,15 @@ __all__ = [
 ]
 
 
+def __getattr__(name: str) -> Any:
+    # Late: the modules below load MLIR.
+    if name in ("GlobalVar", "IRModule"):
+        from relax_mlir import ir
+
+        return getattr(ir, name)
+    raise AttributeError(f"I has no '{name}'")
+
+
 def module_attrs(attrs: Mapping[str, Any], allow_overwrite: bool = False) -> None:
     """Set the attributes of the module whose class body this stands in.
 

@@ -40,7 +40,7 @@ __all__ = [
 
 function = FunctionDecorator(
     "R.function",
-    "relax_mlir.script.parser.relax:RelaxParser",
+    "relax_mlir.script.parser.relax_function:RelaxParser",
     {"pure": True, "private": False, "check_well_formed": True},
 )
 Tensor = _forms.TensorForm()

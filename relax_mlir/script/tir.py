@@ -61,7 +61,7 @@ from relax_mlir.tir.operators import cast as _cast
 
 prim_func = FunctionDecorator(
     "T.prim_func",
-    "relax_mlir.script.parser.tir:TirParser",
+    "relax_mlir.script.parser.prim_func:TirParser",
     {
         "private": False,
         "check_well_formed": True,

@@ -4,7 +4,9 @@ A dialect plugs in with three things:
 
 1. A namespace module (`relax_mlir/script/tir.py`, `.../relax.py`) with a decorator
 
-       prim_func = FunctionDecorator("relax_mlir.script.parser.tir:TirParser", {"private": False})
+       prim_func = FunctionDecorator(
+           "T.prim_func", "relax_mlir.script.parser.prim_func:TirParser", {"private": False}
+       )
 
    The dictionary names the decorator's options and their defaults; anything else is refused.
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 import ast
 import inspect
 import linecache
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from types import FrameType
 from typing import Any, TypeAlias
 
@@ -155,11 +156,10 @@ def enclosing_class(frame: FrameType) -> tuple[Source, ast.ClassDef] | None:
     return None
 
 
-def definitions(tree: ast.AST) -> Iterator[Definition]:
+@lru_cache(maxsize=64)
+def definitions(tree: ast.Module) -> tuple[Definition, ...]:
     """Every function and class definition in a tree, outer ones first."""
-    for node in ast.walk(tree):
-        if isinstance(node, _DEFINITIONS):
-            yield node
+    return tuple(node for node in ast.walk(tree) if isinstance(node, _DEFINITIONS))
 
 
 def first_line(node: Definition) -> int:

@@ -43,7 +43,7 @@ from relax_mlir.tir.expr import (
 )
 
 if TYPE_CHECKING:
-    from relax_mlir.script.parser.tir import TirParser
+    from relax_mlir.script.parser.prim_func import TirParser
 
 
 # -- loops ----------------------------------------------------------------------------------------

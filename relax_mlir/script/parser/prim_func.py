@@ -17,6 +17,7 @@ from relax_mlir.dialects.attributes import to_attribute
 from relax_mlir.ir.function import BaseFunc
 from relax_mlir.script.forms.blocks import BlockForm
 from relax_mlir.script.forms.loops import LoopForm
+from relax_mlir.script.forms.statements import StoreForm
 from relax_mlir.script.forms.types import (
     BufferForm,
     DType,
@@ -31,7 +32,17 @@ from relax_mlir.script.parser.evaluator import BINARY, Semantics, unpack
 from relax_mlir.tir import operators
 from relax_mlir.tir.buffer import Buffer, BufferRegion
 from relax_mlir.tir.builder import PrimFuncBuilder
-from relax_mlir.tir.expr import BufferLoad, Call, IntImm, IterVar, PrimExpr, Var, as_expr
+from relax_mlir.tir.expr import (
+    BufferLoad,
+    Call,
+    IntImm,
+    IterVar,
+    PrimExpr,
+    Ramp,
+    Var,
+    as_expr,
+    lanes_of,
+)
 
 
 class TirSemantics(Semantics):
@@ -270,7 +281,8 @@ class TirParser(DialectParser):
         return self._rest[-1].enter_context(manager)
 
     def visit_expr(self, node: ast.Expr) -> None:
-        value = self.evaluate(node.value)
+        store = self._vector_store(node.value)
+        value = self.evaluate(node.value) if store is None else store
         handler = tir_forms.STATEMENTS.get(type(value))
         if handler is not None:
             handler(self, value, node)
@@ -280,6 +292,22 @@ class TirParser(DialectParser):
             raise self.error("the buffer needs a name: assign it to one", node)
         elif value is not None:
             raise self.error(f"this statement has no effect: {ast.unparse(node)}", node)
+
+    def _vector_store(self, node: ast.expr) -> StoreForm | None:
+        """`A.vstore(begin, value)`, which no method of a buffer could carry out."""
+        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+            return None
+        if node.func.attr != "vstore":
+            return None
+        buffer = self.evaluate(node.func.value)
+        (begin, value), keywords = self.evaluate.arguments(node)
+        if keywords:
+            raise self.error("a store with a predicate is not supported", node)
+        indices = list(begin) if isinstance(begin, (list, tuple)) else [begin]
+        lanes = lanes_of(as_expr(value).dtype)
+        if lanes > 1 and not isinstance(indices[-1], Ramp):
+            indices[-1] = Ramp(indices[-1], 1, lanes)
+        return StoreForm(buffer, value, indices)
 
     def visit_assign(self, node: ast.Assign) -> None:
         value = self.evaluate(node.value)
