@@ -178,6 +178,19 @@ sch.cache_write("C", 0, "local")
     ),
     "blockize_whole": ("elementwise", 'sch.blockize(sch.get_loops("C")[0])'),
     "reorder_iter_vars": ("matmul", 'sch.reorder_block_iter_var(sch.get_sblock("C"), [2, 0, 1])'),
+    "reindex_read": ("matmul", 'sch.reindex("C", ("read", 0))'),
+    "reindex_write": ("matmul", 'sch.reindex("C", ("write", 0))'),
+    "reindex_stencil": ("elementwise", 'sch.reindex("C", ("read", 0))'),
+    "layout_parameter": (
+        "matmul", 'sch.transform_layout("C", ("read", 0), lambda i, j: (j // 8, i, j % 8))'
+    ),
+    "layout_transpose": (
+        "matmul", 'sch.transform_layout("C", ("write", 0), lambda i, j: (j, i))'
+    ),
+    "layout_blocked": (
+        "elementwise",
+        'sch.transform_layout("B", ("write", 0), lambda i, j: [i // 4, j // 6, i % 4, j % 6])',
+    ),
     "unit_loop": ("elementwise", 'sch.add_unit_loop(sch.get_sblock("C"))'),
     "set_scope": ("elementwise", 'sch.set_scope("B", 0, "shared")'),
     "storage_align": ("elementwise", 'sch.storage_align("B", 0, axis=0, factor=32, offset=1)'),

@@ -3,7 +3,7 @@ refuses is in the file of its family beside this one."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from relax_mlir.tir.schedule import (
@@ -13,12 +13,14 @@ from relax_mlir.tir.schedule import (
     caching,
     compute_location,
     inline,
+    layout,
     loops,
     queries,
     reduction,
     sampling,
 )
 from relax_mlir.tir.schedule.base import ScheduleBase
+from relax_mlir.tir.schedule.index_map import IndexMap
 from relax_mlir.tir.schedule.random_variable import BlockRV, ExprRV, LoopRV
 
 
@@ -259,6 +261,32 @@ class Schedule(ScheduleBase):
         """Put a block's iteration variables into another order."""
         keywords = {"block": self._block(block), "new_order": list(new_order)}
         self._apply("reorder_block_iter_var", blockize.reorder_block_iter_var, [], keywords)
+
+    # -- layout -----------------------------------------------------------------------------
+
+    def transform_layout(
+        self,
+        block: BlockRV | str,
+        buffer: tuple[str, int] | str,
+        index_map: IndexMap | Callable[..., Any],
+        pad_value: Any = None,
+        *,
+        assume_injective_transform: bool = False,
+    ) -> None:
+        """Store a buffer the block accesses by other indices, wherever it is used.
+
+        `buffer` is `("read", 0)`, `("write", 0)` or a name; `index_map` gives the new indices of
+        an element.  A map that would leave gaps (padding) is refused.
+        """
+        keywords = {"block": self._block(block), "buffer": buffer, "index_map": index_map,
+                    "pad_value": pad_value,
+                    "assume_injective_transform": assume_injective_transform}  # fmt: skip
+        self._apply("transform_layout", layout.transform_layout, [], keywords)
+
+    def reindex(self, block: BlockRV | str, buffer: tuple[str, int] | str) -> BlockRV:
+        """Let a block access a copy of a buffer indexed by its variables; the copying block."""
+        keywords = {"block": self._block(block), "buffer": buffer}
+        return self._apply("reindex", layout.reindex, [], keywords)
 
     # -- annotations and buffers ------------------------------------------------------------
 

@@ -90,7 +90,7 @@ class ScheduleState:
         if isinstance(predicate, ir.Value):
             where = [predicate]
         strings = kinds if kinds is not None else block.kinds
-        kind_attr = ir.ArrayAttr.get([ir.StringAttr.get(k) for k in strings])
+        kind_attr = kinds_attribute(strings)
         new = BlockOp(
             block.sym_name, kind_attr, static, values, operands, where, loc=location, ip=at
         )
@@ -111,6 +111,11 @@ class ScheduleState:
         loop.block.append_to(new.body)
         self.replace(loop, new)
         return new
+
+
+def kinds_attribute(kinds: Sequence[str]) -> ir.Attribute:
+    """`iter_kinds` of a block.  As a plain Attribute: the builder takes an empty array for none."""
+    return ir.Attribute(ir.ArrayAttr.get([ir.StringAttr.get(kind) for kind in kinds]))
 
 
 _INHERENT = {
@@ -169,7 +174,7 @@ def new_block(
     static, operands = mixed.split(
         to_mixed(as_index(e), at) for _, _, domain, _ in rows for e in domain
     )
-    kinds = ir.ArrayAttr.get([ir.StringAttr.get(kind) for _, kind, _, _ in rows])
+    kinds = kinds_attribute([kind for _, kind, _, _ in rows])
     where = [] if predicate is None else [predicate]
     block = BlockOp(ir.StringAttr.get(name), kinds, static, bindings, operands, where, ip=at)
     types = [ir.IndexType.get()] * len(rows)

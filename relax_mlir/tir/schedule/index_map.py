@@ -1,0 +1,92 @@
+"""Index maps: how the elements (or iterations) of one space are named in another."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from relax_mlir.errors import Error
+from relax_mlir.tir import expr as E
+from relax_mlir.tir.schedule.index import FUNCTIONS, Index
+
+_ARITHMETIC: dict[type, Callable[[Index, Index], Index]] = {
+    E.Add: lambda a, b: a + b,
+    E.Sub: lambda a, b: a - b,
+    E.Mul: lambda a, b: a * b,
+    E.FloorDiv: FUNCTIONS["floordiv"],
+    E.FloorMod: FUNCTIONS["mod"],
+    # Indices are not negative, so that the truncating forms are the same.
+    E.Div: FUNCTIONS["floordiv"],
+    E.Mod: FUNCTIONS["mod"],
+    E.Min: FUNCTIONS["min"],
+    E.Max: FUNCTIONS["max"],
+}
+
+
+class IndexMap:
+    """A map from initial to final indices, given by variables and expressions of them."""
+
+    def __init__(self, initial_indices: Sequence[E.Var], final_indices: Sequence[Any]):
+        self.initial_indices = list(initial_indices)
+        self.final_indices = [E.as_expr(e) for e in final_indices]
+
+    @classmethod
+    def from_func(cls, mapping_function: Callable[..., Any], ndim: int | None = None) -> IndexMap:
+        """The map of a Python function of `ndim` index variables (as many as it names).
+
+        Raises Error when the function takes another number, or returns no indices.
+        """
+        names = _parameter_names(mapping_function, ndim)
+        variables = [E.Var(name, "int32") for name in names]
+        results = mapping_function(*variables)
+        if not isinstance(results, (list, tuple)):
+            results = [results]
+        return cls(variables, results)
+
+    @classmethod
+    def of(cls, given: IndexMap | Callable[..., Any], ndim: int) -> IndexMap:
+        """A map of `ndim` variables from a map or a function."""
+        made = given if isinstance(given, IndexMap) else cls.from_func(given, ndim)
+        if len(made.initial_indices) != ndim:
+            raise Error(f"the index map takes {len(made.initial_indices)} indices, not {ndim}")
+        return made
+
+    def apply(self, indices: Sequence[Index]) -> list[Index]:
+        """The final indices of an element given by index expressions.
+
+        Raises Error for operations that are no index arithmetic.
+        """
+        values = dict(zip(self.initial_indices, indices, strict=True))
+        return [_evaluate(e, values) for e in self.final_indices]
+
+    def __str__(self) -> str:
+        names = ", ".join(v.name for v in self.initial_indices)
+        return f"lambda {names}: ({', '.join(map(str, self.final_indices))})"
+
+    __repr__ = __str__
+
+
+def _parameter_names(function: Callable[..., Any], ndim: int | None) -> list[str]:
+    parameters = list(inspect.signature(function).parameters.values())
+    positional = [p.name for p in parameters if p.kind is not p.VAR_POSITIONAL]
+    if len(positional) != len(parameters):  # lambda *i
+        if ndim is None:
+            raise Error("an index map with *indices needs the number of dimensions")
+        positional += [f"i{n}" for n in range(len(positional), ndim)]
+    if ndim is not None and len(positional) != ndim:
+        raise Error(f"the index map takes {len(positional)} indices, not {ndim}")
+    return positional
+
+
+def _evaluate(expr: E.PrimExpr, values: dict[E.Var, Index]) -> Index:
+    if isinstance(expr, E.IntImm):
+        return Index({}, expr.value)
+    if isinstance(expr, E.Var) and expr in values:
+        return values[expr]
+    if isinstance(expr, E.Cast):
+        return _evaluate(expr.value, values)
+    combine = _ARITHMETIC.get(type(expr))
+    if combine is None:
+        raise Error(f"{expr} is no index arithmetic")
+    return combine(_evaluate(expr.a, values), _evaluate(expr.b, values))  # type: ignore[attr-defined]
