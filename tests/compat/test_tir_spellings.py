@@ -185,3 +185,45 @@ def test_launch_thread_is_a_bound_loop():
     """
     assert from_source(old) == from_source(loop)
     assert from_source(with_form) == from_source(loop)
+
+
+IMPORTS = [
+    "from tvm.script import tir as X",
+    "from tvm.script import tirx as X",
+    "from tvm.script.parser import tir as X",
+    "from tvm.script.parser import tirx as X",
+    "import tvm.script.tir as X",
+    "from relax_mlir.script import tir as X",
+    "from relax_mlir.script.parser import tir as X",
+]
+
+
+@pytest.mark.parametrize("line", IMPORTS)
+def test_imports(line: str):
+    program = REFERENCE.replace("T.", "X.")
+    assert from_source(line + "\n" + program) == from_source(REFERENCE)
+
+
+def test_the_parser_package_has_the_namespaces():
+    from relax_mlir.script import ir as I
+    from relax_mlir.script import relax as R
+    from relax_mlir.script import tir as T
+    from relax_mlir.script.parser import ir, relax, tir, tirx
+
+    assert (ir, relax, tir, tirx) == (I, R, T, T)
+
+
+def test_vector_stores_as_methods():
+    method = """
+    @T.prim_func
+    def f(A: T.Buffer((16, 16), "float32")):
+        A.vstore([2, 0], A.vload([1, 4], "float32x4"))
+        A.vstore([0, T.Ramp(0, 1, 4)], T.Broadcast(T.float32(1), 4))
+    """
+    indexed = """
+    @T.prim_func
+    def f(A: T.Buffer((16, 16), "float32")):
+        A[2, T.Ramp(0, 1, 4)] = A[1, T.Ramp(4, 1, 4)]
+        A[0, 0:4:1] = T.Broadcast(T.float32(1), 4)
+    """
+    assert from_source(method) == from_source(indexed)

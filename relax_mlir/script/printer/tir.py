@@ -10,10 +10,11 @@ from relax_mlir import mlir
 from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.attributes import from_attribute
 from relax_mlir.dialects.tir import mixed
+from relax_mlir.errors import Error
 from relax_mlir.ir.text import name_of
 from relax_mlir.mlir import ir
 from relax_mlir.script.printer.core import Printer, literal
-from relax_mlir.script.printer.tir_expr import ExprReader, natural_dtype, raw, read_call
+from relax_mlir.script.printer.tir_expr import READERS, ExprReader, raw, read_call
 from relax_mlir.script.printer.tir_lets import needs_name
 from relax_mlir.tir import expr as E
 from relax_mlir.tir.buffer import Buffer
@@ -174,6 +175,8 @@ class PrimFuncPrinter:
             elif self._is_let(op):
                 self.let(op)
                 printed = True
+            elif op.name not in READERS and op.name not in _SILENT:
+                raise Error(f"operation '{op.name}' has no TVMScript spelling: {op}")
         return printed
 
     def _is_let(self, op: ir.Operation) -> bool:
@@ -495,4 +498,7 @@ _STATEMENTS: dict[str, Callable[[PrimFuncPrinter, ir.Operation], Any]] = {
 }
 """Operations that are statements; others are expressions, printed where they are used."""
 
-__all__ = ["PrimFuncPrinter", "natural_dtype", "print_prim_func"]
+_SILENT = ("tir.read", "tir.write", "func.return", "scf.yield", "scf.condition")
+"""Operations that their block or function speaks for."""
+
+__all__ = ["PrimFuncPrinter", "print_prim_func"]

@@ -20,6 +20,7 @@ from relax_mlir.mlir import arith, ir
 from relax_mlir.script.printer.affine_text import constant_first, readable
 from relax_mlir.tir import expr as E
 from relax_mlir.tir.buffer import Buffer
+from relax_mlir.tir.linear import difference
 
 
 class ExprReader:
@@ -403,6 +404,33 @@ def _dimension(reader: ExprReader, op: ir.Operation, hint: str | None) -> E.Prim
     return reader.buffer(op.operands[0]).shape[axis.value]
 
 
+def _from_elements(reader: ExprReader, op: ir.Operation, hint: str | None) -> E.PrimExpr:
+    """Lanes that are `base + i * stride`, or loads from such places: a ramp."""
+    lanes = [reader.read(v, E.scalar_dtype(hint) if hint else None) for v in op.operands]
+    first = lanes[0]
+    if all(isinstance(lane, E.BufferLoad) for lane in lanes):
+        loads = [lane for lane in lanes if isinstance(lane, E.BufferLoad)]
+        ramp = _ramp([load.indices[-1] for load in loads])
+        outer = {tuple(map(E.structural_key, load.indices[:-1])) for load in loads}
+        buffer = loads[0].buffer
+        if ramp is not None and len(outer) == 1 and all(x.buffer is buffer for x in loads):
+            dtype = f"{buffer.dtype}x{len(lanes)}"
+            indices = (*loads[0].indices[:-1], ramp)
+            return raw(E.BufferLoad, dtype, buffer=buffer, indices=indices)
+    ramp = _ramp(lanes) if dtypes.is_integer(first.dtype) else None
+    if ramp is None:
+        raise Error(f"a vector of unrelated elements has no TVMScript spelling: {op}")
+    return ramp
+
+
+def _ramp(lanes: list[E.PrimExpr]) -> E.Ramp | None:
+    steps = [difference(lane, lanes[0]) for lane in lanes]
+    stride = steps[1] if len(steps) > 1 else 1
+    if stride is None or steps != [i * stride for i in range(len(lanes))]:
+        return None
+    return E.Ramp(lanes[0], E.IntImm(lanes[0].dtype, stride), len(lanes))
+
+
 def _if_then_else(reader: ExprReader, op: ir.Operation, hint: str | None) -> E.PrimExpr:
     condition = reader.read(op.operands[0])
     yields = [list(region.blocks[0].operations)[-1].operation for region in op.regions]
@@ -488,6 +516,7 @@ READERS: dict[str, Reader] = {
     "memref.dim": _dimension,
     "vector.load": _vector_load,
     "vector.broadcast": _broadcast,
+    "vector.from_elements": _from_elements,
     "scf.if": _if_then_else,
     "tir.call": read_call,
 }
