@@ -9,6 +9,7 @@ value is structural equality, so that lists of expressions compare as expected.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from relax_mlir.dialects import dtypes
@@ -72,13 +73,21 @@ __all__ = [
 
 def canonical_dtype(dtype: object) -> str:
     """TVM's name of a dtype; vectors keep their lanes (`float32x4`).  Raises Error."""
-    text = dtype if isinstance(dtype, str) else None
+    return _canonical_text(dtype) if isinstance(dtype, str) else _canonical(dtype)
+
+
+@lru_cache(maxsize=256)
+def _canonical_text(text: str) -> str:
     if text in ("", "void"):  # calls without a result
         return text
+    base, _, lanes = text.rpartition("x")
+    if base and lanes.isdigit():
+        return _canonical(base) + (f"x{lanes}" if lanes != "1" else "")
+    return _canonical(text)
+
+
+def _canonical(dtype: object) -> str:
     try:
-        if text is not None and "x" in text and text.rsplit("x", 1)[1].isdigit():
-            base, lanes = text.rsplit("x", 1)
-            return dtypes.canonical(base) + (f"x{lanes}" if lanes != "1" else "")
         return dtypes.canonical(dtype)
     except ValueError as error:
         raise Error(str(error)) from None

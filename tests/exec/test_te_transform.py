@@ -243,7 +243,7 @@ LAYOUTS = [
 ]
 
 
-@pytest.mark.parametrize(("source", "target", "reference"), LAYOUTS, ids=str)
+@pytest.mark.parametrize(("source", "target", "reference"), LAYOUTS)
 def test_layout_transform(source: str, target: str, reference: Any) -> None:
     check(lambda v: topi.layout_transform(v, source, target), reference, draw(2, 4, 3, 5))
 
