@@ -20,7 +20,7 @@ from relax_mlir.errors import Error, PassError
 from relax_mlir.lowering.pass_options import parse_pass
 from relax_mlir.lowering.passes import ModuleState, Pass, find_pass, pass_names
 from relax_mlir.lowering.pipelines import find_pipeline, pipeline_names
-from relax_mlir.mlir import PassManager, ir
+from relax_mlir.mlir import ir, passmanager
 
 Element: TypeAlias = "Pass | str"
 """A pass of ours, or the text of upstream passes (possibly nested: `func.func(cse)`)."""
@@ -101,7 +101,7 @@ class Pipeline:
     def check(self) -> Pipeline:
         """Build the pass manager without running it: raises PassError for what upstream refuses."""
         with mlir.scope():
-            manager = PassManager(_ANCHOR)
+            manager = passmanager.PassManager(_ANCHOR)
             for element in self.elements:
                 if isinstance(element, str):
                     _add_upstream(manager, element)
@@ -209,7 +209,7 @@ def _refuse_nested(anchor: str, nested: str) -> None:
 
 
 def _run(elements: Sequence[Element], state: ModuleState, options: PipelineOptions) -> None:
-    manager = PassManager(_ANCHOR)
+    manager = passmanager.PassManager(_ANCHOR)
     manager.enable_verifier(options.verify_each)
     failures: list[BaseException] = []
     for element in _flatten(elements, options):
@@ -234,7 +234,10 @@ def _run(elements: Sequence[Element], state: ModuleState, options: PipelineOptio
 
 
 def _add_ours(
-    manager: PassManager, element: Pass, state: ModuleState, failures: list[BaseException]
+    manager: passmanager.PassManager,
+    element: Pass,
+    state: ModuleState,
+    failures: list[BaseException],
 ) -> None:
     def callback(op: ir.Operation, handle: object) -> None:
         try:
@@ -252,7 +255,7 @@ def _add_ours(
     )
 
 
-def _add_upstream(manager: PassManager, text: str) -> None:
+def _add_upstream(manager: passmanager.PassManager, text: str) -> None:
     try:
         manager.add(text)
     except ValueError as error:
@@ -274,7 +277,7 @@ def _similar(name: str) -> str | None:
     return f"did you mean {' or '.join(matches)}?" if matches else None
 
 
-def _enable_printing(manager: PassManager, options: PipelineOptions) -> None:
+def _enable_printing(manager: passmanager.PassManager, options: PipelineOptions) -> None:
     if not options.prints:
         return
     manager.enable_ir_printing(
@@ -288,7 +291,7 @@ def _enable_printing(manager: PassManager, options: PipelineOptions) -> None:
     )
 
 
-def _add_printer(manager: PassManager, title: str, options: PipelineOptions) -> None:
+def _add_printer(manager: passmanager.PassManager, title: str, options: PipelineOptions) -> None:
     def callback(op: ir.Operation, handle: object) -> None:
         text = remove_segments(
             op.get_asm(

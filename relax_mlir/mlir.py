@@ -39,6 +39,7 @@ __all__ = [
     "arith",
     "cf",
     "context",
+    "dialect_names",
     "dynamic",
     "execution_engine",
     "ext",
@@ -96,6 +97,18 @@ def scope(location: ir.Location | None = None) -> Iterator[ir.Context]:
     ctx = context()
     with ctx, location or ir.Location.unknown(ctx):
         yield ctx
+
+
+def dialect_names() -> list[str]:
+    """The dialects of the context: upstream's that have bindings, and ours."""
+    from pathlib import Path
+
+    from torch_mlir import dialects
+
+    folder = Path(dialects.__path__[0])
+    ctx = context()
+    names = {path.stem for path in folder.iterdir() if path.suffix == ".py" or path.is_dir()}
+    return sorted(name for name in {*names, "relax", "tir"} if ctx.is_dialect_loaded(name))
 
 
 def dynamic() -> int:

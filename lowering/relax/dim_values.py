@@ -17,7 +17,7 @@ class DimValues:
     """
 
     def __init__(self, symbols: dict[str, ir.Value], before: ir.Operation) -> None:
-        self._values: dict[Dim, ir.Value] = dict(symbols)
+        self._values: dict[Dim, ir.Value] = {**symbols}
         self._before = before
 
     def value(self, dim: Dim) -> ir.Value:
@@ -68,7 +68,7 @@ def _affine(node: ast.expr, symbols: list[str]) -> ir.AffineExpr | None:
     return None
 
 
-_OPERATORS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*"}
+_OPERATORS: dict[type[ast.operator], str] = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*"}
 _OPERATIONS = {
     "+": arith.AddIOp,
     "-": arith.SubIOp,

@@ -13,6 +13,7 @@ import traceback
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from relax_mlir import mlir
 from relax_mlir.errors import Error
@@ -75,8 +76,7 @@ def _inform(options: Options) -> int:
     if options.list_passes:
         _print_passes()
     if options.show_dialects:
-        with mlir.scope():
-            print("Available Dialects:", ",".join(_dialects()))
+        print("Available Dialects:", ",".join(mlir.dialect_names()))
     return 0
 
 
@@ -92,21 +92,6 @@ def _print_passes() -> None:
     print("Pipelines:")
     for name in pipeline_names():
         print(f"  --{name:<{width}}{find_pipeline(name)}")
-
-
-def _dialects() -> list[str]:
-    from torch_mlir import dialects as upstream
-
-    folder = Path(upstream.__path__[0])
-    names = {path.stem for path in folder.iterdir() if path.suffix == ".py" or path.is_dir()}
-    loaded = {"relax", "tir"}
-    for name in sorted(names):
-        try:
-            if mlir.context().dialects[name] is not None:
-                loaded.add(name)
-        except (IndexError, KeyError, ValueError):
-            continue
-    return sorted(loaded)
 
 
 # -- transformation ---------------------------------------------------------------------------
@@ -183,7 +168,9 @@ def _process(
 def _print(state: ModuleState, options: Options) -> str:
     if options.emit == "tvmscript":
         return IRModule.from_state(state).script().rstrip() + "\n"
-    extra = {} if options.elide_larger is None else {"large_elements_limit": options.elide_larger}
+    extra: dict[str, Any] = {}
+    if options.elide_larger is not None:
+        extra["large_elements_limit"] = options.elide_larger
     text = print_operation(
         state.module.operation,
         print_generic_op_form=options.print_generic,

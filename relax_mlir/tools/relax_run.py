@@ -63,7 +63,8 @@ def _run(options: argparse.Namespace) -> None:
         return
     results = _results(call, function, parameters, values)
     if options.output:
-        np.savez(options.output, **{key: _savable(value) for key, value in results.items()})
+        savable: dict[str, Any] = {key: _savable(value) for key, value in results.items()}
+        np.savez(options.output, **savable)
         return
     for key, value in results.items():
         print(f"{key}: {value.dtype}{list(value.shape)}\n{value}")
