@@ -143,13 +143,27 @@ def _q_multiply_shift(args: Sequence[ir.Value], dtype: str) -> ir.Value:
     x, y, q, s = args
     wide = _like(x.type, ir.IntegerType.get_signless(64))
     product = arith.muli(arith.extsi(wide, x), arith.extsi(wide, y))
-    zero = constant_like(s, 0)
-    left = arith.extsi(wide, arith.maxsi(s, zero))
-    right = arith.extsi(wide, arith.addi(q, arith.maxsi(arith.subi(zero, s), zero)))
+    fraction, shift = _known(q), _known(s)
+    if fraction is not None and shift is not None:
+        left = constant_like(product, max(shift, 0))
+        right = constant_like(product, fraction + max(-shift, 0))
+        rounding = constant_like(product, (1 << (fraction + max(-shift, 0))) >> 1)
+    else:
+        zero = constant_like(s, 0)
+        left = arith.extsi(wide, arith.maxsi(s, zero))
+        right = arith.extsi(wide, arith.addi(q, arith.maxsi(arith.subi(zero, s), zero)))
+        one = constant_like(product, 1)
+        rounding = arith.shrsi(arith.shli(one, right), one)
     product = arith.shli(product, left)
-    one = constant_like(product, 1)
-    rounding = arith.shrsi(arith.shli(one, right), one)
     return arith.trunci(x.type, arith.shrsi(arith.addi(product, rounding), right))
+
+
+def _known(value: ir.Value) -> int | None:
+    owner = value.owner
+    if not isinstance(owner, (ir.Operation, ir.OpView)) or owner.name != "arith.constant":
+        return None
+    attribute = owner.attributes["value"]
+    return attribute.value if isinstance(attribute, ir.IntegerAttr) else None
 
 
 EMITTERS: dict[str, Emit] = {
