@@ -451,8 +451,10 @@ def read_call(reader: ExprReader, op: ir.Operation, hint: str | None = None) -> 
     for literal in ir.ArrayAttr(op.attributes["literals"]):
         if isinstance(literal, ir.StringAttr):
             args.append(E.StringImm(literal.value))
-        else:
-            args.append(reader.read(next(operands)))
+            continue
+        value = next(operands)
+        known = reader.buffers.get(value)
+        args.append(reader.read(value) if known is None else E.BufferRef(known))
     dtype = natural_dtype(op.results[0].type) if len(op.results) else "void"
     if "dtype" in op.attributes:
         dtype = ir.StringAttr(op.attributes["dtype"]).value
