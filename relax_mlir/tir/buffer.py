@@ -75,6 +75,18 @@ class Buffer:
         """The buffer as an argument of a call."""
         return BufferRef(self)
 
+    @property
+    def data(self) -> BufferRef:
+        """The address of the buffer, an argument of calls."""
+        return BufferRef(self)
+
+    def access_ptr(self, access_mask: Any, *_: Any, offset: Any = 0, **__: Any) -> BufferRef:
+        """The address of the buffer, an argument of calls; `access_mask` ("r", "w") says what the
+        call does with it.  Raises Error for an offset other than 0."""
+        if not isinstance(offset, int) or offset != 0:
+            raise Error(f"buffer {self.name}: an address inside the buffer is not supported")
+        return BufferRef(self)
+
     def __getitem__(self, indices: Any) -> Any:
         """The element at indices (a BufferLoad); with slices the region (a BufferRegion)."""
         entries = list(indices) if isinstance(indices, (tuple, list)) else [indices]
