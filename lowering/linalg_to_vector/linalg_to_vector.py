@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from relax_mlir.errors import PassError
 from relax_mlir.lowering.linalg_to_vector.buffers import BufferUses, erase_unused_buffers
 from relax_mlir.lowering.linalg_to_vector.builder import Builder
 from relax_mlir.lowering.linalg_to_vector.contraction.matching import (
@@ -39,6 +40,7 @@ class LinalgToVector(Pass):
     num_cores: int = 1
 
     def run(self, state: ModuleState) -> None:
+        self._check_options()
         target = host_cpu().restricted(self.vector_width, self.num_cores)
         module = state.module
         with module.context, ir.Location.unknown():
@@ -50,6 +52,15 @@ class LinalgToVector(Pass):
                 PassManager.parse(
                     "builtin.module(func.func(convert-linalg-to-loops))"
                 ).run(module.operation)
+
+
+    def _check_options(self) -> None:
+        width = self.vector_width
+        if width and (width < 128 or width > 2048 or width & (width - 1)):
+            expected = "0 or a power of two from 128 to 2048"
+            raise PassError(f"{self.name}: vector-width is {width}, expected {expected}")
+        if self.num_cores < 1:
+            raise PassError(f"{self.name}: num-cores is {self.num_cores}, expected at least 1")
 
 
 def _linalg_names(module: ir.Module) -> set[str]:

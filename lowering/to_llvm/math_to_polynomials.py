@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from relax_mlir.lowering.passes import ModuleState, Pass, register_pass
+from relax_mlir.lowering.to_llvm.integer_power import expand_ipowi
 from relax_mlir.lowering.to_llvm.polynomials import EXPANSIONS, Emitter
 from relax_mlir.mlir import ir
 
@@ -19,21 +20,25 @@ __all__ = ["MathToPolynomials"]
 @register_pass("math-to-polynomials")
 @dataclass(frozen=True)
 class MathToPolynomials(Pass):
-    """Expand exp, log, tanh, erf, sin, cos, rsqrt, pow and relatives of f32, f16 and bf16."""
+    """Expand exp, log, tanh, erf, sin, cos, rsqrt, pow and relatives; powers of integers too."""
 
     def run(self, state: ModuleState) -> None:
         module = state.module
         found: list[ir.Operation] = []
 
         def visit(op: ir.Operation) -> ir.WalkResult:
-            if op.name in EXPANSIONS and _element_type(op) is not None:
+            is_float = op.name in EXPANSIONS and _element_type(op) is not None
+            if is_float or op.name == "math.ipowi":
                 found.append(op)
             return ir.WalkResult.ADVANCE
 
         module.operation.walk(visit)
         with module.context:
             for op in found:
-                _expand(op)
+                with ir.InsertionPoint(op), op.location:
+                    result = expand_ipowi(op) if op.name == "math.ipowi" else _expand(op)
+                op.results[0].replace_all_uses_with(result)
+                op.erase()
 
 
 def _element_type(op: ir.Operation) -> ir.Type | None:
@@ -44,17 +49,13 @@ def _element_type(op: ir.Operation) -> ir.Type | None:
     return element if expanded else None
 
 
-def _expand(op: ir.Operation) -> None:
+def _expand(op: ir.Operation) -> ir.Value:
     type_ = op.results[0].type
     shape = list(type_.shape) if isinstance(type_, ir.VectorType) else None
-    with ir.InsertionPoint(op), op.location:
-        emitter = Emitter(shape)
-        is_narrow = not isinstance(_element_type(op), ir.F32Type)
-        operands = list(op.operands)
-        if is_narrow:
-            operands = [emitter.op("arith.extf", emitter.f32, operand) for operand in operands]
-        result = EXPANSIONS[op.name](emitter, *operands)
-        if is_narrow:
-            result = emitter.op("arith.truncf", type_, result)
-    op.results[0].replace_all_uses_with(result)
-    op.erase()
+    emitter = Emitter(shape)
+    is_narrow = not isinstance(_element_type(op), ir.F32Type)
+    operands = list(op.operands)
+    if is_narrow:
+        operands = [emitter.op("arith.extf", emitter.f32, operand) for operand in operands]
+    result = EXPANSIONS[op.name](emitter, *operands)
+    return emitter.op("arith.truncf", type_, result) if is_narrow else result

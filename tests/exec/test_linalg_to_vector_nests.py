@@ -8,6 +8,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from relax_mlir.errors import PassError
 from relax_mlir.testing.kernels import KernelText, compile_kernel, memref
 
 _NUMPY = {
@@ -60,6 +61,12 @@ def test_vector_width_is_the_one_asked_for(width: int) -> None:
     kernel = compile_kernel(add_text((100,), "f32"), vector_width=width)
     assert f"vector<{width // 32}xf32>" in kernel.vector_text
     assert f"vector<{width // 16}xf32>" not in kernel.vector_text
+
+
+@pytest.mark.parametrize("width", [-128, 64, 100, 4096])
+def test_vector_width_must_be_a_register(width: int) -> None:
+    with pytest.raises(PassError, match=f"vector-width is {width}, expected"):
+        compile_kernel(add_text((10,), "f32"), vector_width=width)
 
 
 @pytest.mark.parametrize("broadcast", ["d1", "d0", "", "0, d1", "d0, 0"])

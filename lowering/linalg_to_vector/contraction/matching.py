@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from relax_mlir.lowering.linalg_to_vector.body import combiners, is_vectorizable
+from relax_mlir.lowering.linalg_to_vector.body import combiners, is_vectorizable, widest_bits
 from relax_mlir.lowering.linalg_to_vector.builder import Builder, Index
 from relax_mlir.lowering.linalg_to_vector.loop_nest import (
     ONE,
@@ -67,7 +67,7 @@ def match_contraction(nest: LoopNest, epilogue: Stage | None = None) -> Contract
     body = nest.body
     if len(body.arguments) != 3 or len(body.results) != 1 or not any(nest.reduction):
         return None
-    if ZERO in nest.extents:
+    if ZERO in nest.extents or widest_bits(body.block) > 64:
         return None
     if not is_vectorizable(body.block) or any(i is not None for i in nest.index_dims):
         return None
