@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from relax_mlir.mlir import ext, ir, irdl
 
-SLOTS = 256
+SLOTS = 512
 """Values of different types an operation can have; runs of equal types share a slot beyond that."""
 
 OPERANDS, RESULTS = "operandSegmentSizes", "resultSegmentSizes"
@@ -65,16 +65,52 @@ def variadic(base: Base) -> Base:
 def _emit_operation(cls: Any) -> None:
     lowering = ext.ConstraintLoweringContext()
     operands, attributes, results, regions = ext.partition_fields(cls._fields)
-    with ir.InsertionPoint(irdl.operation_(cls._op_name).body):
-        if operands:
-            irdl.operands_(*_slots(operands, lowering, "operand"))
+    slotted = [any(map(_is_variadic, group)) for group in (operands, results)]
+    op = _slotted_operation(*slotted).clone()
+    op.attributes["sym_name"] = ir.StringAttr.get(cls._op_name)
+    with ir.InsertionPoint(op.regions[0].blocks[0]):
+        if operands and not slotted[0]:
+            irdl.operands_(*_described(operands, lowering))
         if attributes:
             constraints = [lowering.lower(a.constraint) for a in attributes]
             irdl.attributes_(constraints, [a.name for a in attributes])
-        if results:
-            irdl.results_(*_slots(results, lowering, "result"))
+        if results and not slotted[1]:
+            irdl.results_(*_described(results, lowering))
         if regions:
             irdl.regions_([irdl.region([]) for _ in regions], [r.name for r in regions])
+
+
+def _described(fields: Sequence[Any], lowering: Any) -> tuple[list[Any], list[str], list[Any]]:
+    constraints = [lowering.lower(field.constraint) for field in fields]
+    return constraints, [f.name for f in fields], [f.variadicity for f in fields]
+
+
+@cache
+def _slotted_operation(operands: bool, results: bool) -> ir.Operation:
+    """IRDL's description of an operation with slots, to be copied: making it takes long."""
+    module = ir.Module.create()
+    with ir.InsertionPoint(module.body):
+        dialect = irdl.dialect("variadic")
+    with ir.InsertionPoint(dialect.body):
+        made = irdl.operation_("slots")
+    with ir.InsertionPoint(made.body):
+        if operands:
+            irdl.operands_(*_slots("operand"))
+        if results:
+            irdl.results_(*_slots("result"))
+    _KEPT.append(module)
+    return made.operation
+
+
+_KEPT: list[ir.Module] = []
+
+
+def _slots(word: str) -> tuple[list[Any], list[str], list[Any]]:
+    return (
+        [irdl.any() for _ in range(SLOTS)],
+        [f"{word}{i}" for i in range(SLOTS)],
+        [irdl.Variadicity.variadic] * SLOTS,
+    )
 
 
 def _generate_operand_properties(cls: Any, operands: Any) -> None:
@@ -92,20 +128,6 @@ def _generate_result_properties(cls: Any, results: Any) -> None:
 
 def _is_variadic(field: Any) -> bool:
     return field.variadicity != irdl.Variadicity.single
-
-
-def _slots(
-    fields: Sequence[Any], lowering: Any, word: str
-) -> tuple[list[Any], list[str], list[Any]]:
-    """IRDL's description of operands or results: as declared, or slots if one is variadic."""
-    if not any(_is_variadic(field) for field in fields):
-        constraints = [lowering.lower(field.constraint) for field in fields]
-        return constraints, [f.name for f in fields], [f.variadicity for f in fields]
-    return (
-        [irdl.any() for _ in range(SLOTS)],
-        [f"{word}{i}" for i in range(SLOTS)],
-        [irdl.Variadicity.variadic] * SLOTS,
-    )
 
 
 def _operand_getter(fields: list[Any], index: int) -> Any:
