@@ -1,5 +1,18 @@
-"""Programs from elsewhere: PyTorch (`torch`), ONNX (`onnx`), and modules written here (`nn`)."""
+"""Programs from elsewhere: PyTorch (`torch`) and modules written here (`nn`)."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
 
 from relax_mlir.relax.frontend.common import attach_params, detach_params
 
-__all__ = ["attach_params", "detach_params"]
+_MODULES = ("nn", "torch")
+
+__all__ = ["attach_params", "detach_params", *_MODULES]  # pyright: ignore[reportUnsupportedDunderAll]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:  # on first use: `torch` is slow to import
+        return importlib.import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
