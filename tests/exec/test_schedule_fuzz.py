@@ -15,12 +15,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from relax_mlir import mlir
 from relax_mlir.driver.build_module import build
 from relax_mlir.errors import ScheduleError
 from relax_mlir.ir import IRModule
 from relax_mlir.script import ir as I
 from relax_mlir.script import tir as T
 from relax_mlir.tir.schedule import Schedule
+from relax_mlir.tir.schedule.analysis import writes_of
 
 
 @I.ir_module
@@ -220,9 +222,14 @@ PROGRAMS: dict[str, tuple[IRModule, Callable[..., list[Any]], Callable[..., np.n
 }  # fmt: skip
 
 
+def _some_loops(sch: Schedule, rng: random.Random) -> list[Any]:
+    """The loops of a block; a block without any gets one."""
+    block = _some_block(sch, rng)
+    return sch.get_loops(block) or [sch.add_unit_loop(block)]
+
+
 def _some_loop(sch: Schedule, rng: random.Random) -> Any:
-    loops = sch.get_loops(_some_block(sch, rng))
-    return rng.choice(loops)
+    return rng.choice(_some_loops(sch, rng))
 
 
 def _some_block(sch: Schedule, rng: random.Random) -> Any:
@@ -236,19 +243,51 @@ def _factors(rng: random.Random) -> list[int | None]:
 
 
 def _reorder(sch: Schedule, rng: random.Random) -> None:
-    loops = sch.get_loops(_some_block(sch, rng))
+    loops = _some_loops(sch, rng)
     rng.shuffle(loops)
     sch.reorder(*loops[: rng.randrange(1, len(loops) + 1)])
 
 
 def _fuse(sch: Schedule, rng: random.Random) -> None:
-    loops = sch.get_loops(_some_block(sch, rng))
+    loops = _some_loops(sch, rng)
     start = rng.randrange(len(loops))
     sch.fuse(*loops[start : start + 2])
 
 
 def _rfactor(sch: Schedule, rng: random.Random) -> None:
     sch.rfactor(_some_loop(sch, rng), rng.choice([0, 0, -1]))
+
+
+def _sampled_split(sch: Schedule, rng: random.Random) -> None:
+    loop = _some_loop(sch, rng)
+    sch.split(loop, sch.sample_perfect_tile(loop, rng.choice([2, 3]), max_innermost_factor=8))
+
+
+def _layout(sch: Schedule, rng: random.Random) -> None:
+    block = _some_block(sch, rng)
+    with mlir.scope():
+        rank = writes_of(sch.get(block))[0].buffer.type.rank
+    order = rng.sample(range(rank), rank)
+    tile = rng.choice([1, 2, 3])
+
+    def index_map(*indices: Any) -> list[Any]:
+        moved = [indices[n] for n in order]
+        return [*moved[:-1], moved[-1] // tile, moved[-1] % tile]
+
+    # Only buffers of our own: the caller's arrays keep their layout.
+    sch.set_scope(block, 0, "global")
+    sch.transform_layout(block, ("write", 0), index_map)
+
+
+def _iter_order(sch: Schedule, rng: random.Random) -> None:
+    block = _some_block(sch, rng)
+    count = len(sch.get(block).iter_vars)
+    sch.reorder_block_iter_var(block, rng.sample(range(count), count))
+
+
+def _pad(sch: Schedule, rng: random.Random) -> None:
+    block = _some_block(sch, rng)
+    sch.pad_einsum(block, [rng.choice([1, 1, 4, 5]) for _ in sch.get(block).iter_vars])
 
 
 Move = Callable[[Schedule, random.Random], Any]
@@ -268,6 +307,12 @@ MOVES: list[tuple[int, Move]] = [
     (2, lambda s, r: s.cache_write(_some_block(s, r), 0, "global")),
     (2, lambda s, r: s.decompose_reduction(_some_block(s, r), _some_loop(s, r))),
     (2, _rfactor),
+    (2, _sampled_split),
+    (1, lambda s, r: s.blockize(_some_loop(s, r), r.random() < 0.5)),
+    (2, lambda s, r: s.reindex(_some_block(s, r), (r.choice(["read", "write"]), 0))),
+    (2, _layout),
+    (1, _iter_order),
+    (1, _pad),
 ]
 
 

@@ -191,6 +191,8 @@ sch.cache_write("C", 0, "local")
         "elementwise",
         'sch.transform_layout("B", ("write", 0), lambda i, j: [i // 4, j // 6, i % 4, j % 6])',
     ),
+    "pad_einsum": ("matmul", 'sch.pad_einsum("C", [5, 1, 3])'),
+    "pad_einsum_reduction": ("matmul", 'sch.pad_einsum("C", [1, 1, 5])'),
     "unit_loop": ("elementwise", 'sch.add_unit_loop(sch.get_sblock("C"))'),
     "set_scope": ("elementwise", 'sch.set_scope("B", 0, "shared")'),
     "storage_align": ("elementwise", 'sch.storage_align("B", 0, axis=0, factor=32, offset=1)'),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -217,6 +218,35 @@ REFUSED: dict[str, tuple[Callable[[Schedule], Any], list[str]]] = {
         lambda s: s.storage_align("C", 0, 5, 32, 1), ["has 2 axes, no number 5"]
     ),
     "set_scope_parameter": (lambda s: s.set_scope("D", 0, "shared"), ["D is a parameter"]),
+    "layout_padding": (
+        lambda s: s.transform_layout("C", ("write", 0), lambda i, j: (i // 3, i % 3, j)),
+        ["needs padding: 16 x 16 elements in 6 x 3 x 16"],
+    ),
+    "layout_not_injective": (
+        lambda s: s.transform_layout("C", ("write", 0), lambda i, j: (i + j, j * 0)),
+        ["would store several elements of C in one place"],
+    ),
+    "layout_rank": (
+        lambda s: s.transform_layout("C", ("write", 0), lambda i: i), ["takes 1 indices, not 2"]
+    ),
+    "pad_elementwise": (lambda s: s.pad_einsum("D", [4, 4]), ["is not a reduction block"]),
+    "pad_after_split": (
+        lambda s: (s.split(_i(s), [None, 4]), s.pad_einsum("C", [5, 1, 1])),
+        ["pad before you split"],
+    ),
+    "pad_count": (lambda s: s.pad_einsum("C", [4, 4]), ["each of the 3 iteration variables"]),
+    "blockize_predicate": (
+        lambda s: s.blockize(s.split(_i(s), [None, 5])[1]), ["has a predicate"]
+    ),
+    "iter_order": (
+        lambda s: s.reorder_block_iter_var("C", [0, 0, 1]), ["[0, 0, 1] is no order of 3"]
+    ),
+    "sample_probabilities": (
+        lambda s: s.sample_categorical([1, 2], [1.0]), ["2 candidates with 1 probabilities"]
+    ),
+    "sample_tile": (
+        lambda s: s.sample_perfect_tile(_i(s), 1, 4), ["16 has no 1 factors"]
+    ),
 }  # fmt: skip
 
 
@@ -231,6 +261,48 @@ def test_refusals_say_why_and_change_nothing(name: str) -> None:
     replayed = Schedule(Matmul)
     sch.trace.apply_to_schedule(replayed)
     assert replayed.mod == sch.mod.verify()
+
+
+def test_sampling_is_seeded_and_replays_its_decisions() -> None:
+    def tiled(seed: int) -> Schedule:
+        sch = Schedule(Matmul, seed=seed)
+        i = sch.get_loops("C")[0]
+        factors = sch.sample_perfect_tile(i, 3, max_innermost_factor=8)
+        product = 1
+        for factor in factors:
+            product *= sch.get(factor)
+        assert product == 16 and sch.get(factors[-1]) <= 8
+        sch.split(i, factors)
+        width = sch.sample_categorical([2, 4, 8], [0.2, 0.3, 0.5])
+        sch.split(sch.get_loops("D")[1], [None, width])
+        sch.compute_at("C", sch.sample_compute_location("C"))
+        return sch
+
+    first = tiled(5)
+    assert tiled(5).mod == first.mod
+    assert any(tiled(seed).mod != first.mod for seed in range(6, 16))
+    replayed = Schedule(Matmul)
+    first.trace.apply_to_schedule(replayed)
+    assert replayed.mod == first.mod
+    assert len(first.trace.decisions) == 3
+
+
+def test_index_maps_survive_json() -> None:
+    sch = scheduled(Matmul)
+    sch.transform_layout("C", ("write", 0), lambda i, j: (j // 8, i, j % 8))
+    assert "index_map=lambda i, j: (j // 8, i, j % 8,)" in sch.trace.as_python()[-1]
+    again = Schedule(Matmul)
+    sch.trace.apply_json_to_schedule(json.loads(json.dumps(sch.trace.as_json())), again)
+    assert again.mod == sch.mod
+
+
+def test_simplified_traces_drop_unused_queries() -> None:
+    sch = scheduled(Matmul)
+    sch.get_block("D")
+    sch.get_loops("D")
+    sch.parallel(sch.get_loops("C")[0])
+    kinds = [i.kind for i in sch.trace.simplified().insts]
+    assert kinds == ["get_sblock", "get_loops", "parallel"]
 
 
 def test_a_consumed_loop_is_no_longer_valid() -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -62,9 +64,52 @@ class IndexMap:
 
     def __str__(self) -> str:
         names = ", ".join(v.name for v in self.initial_indices)
-        return f"lambda {names}: ({', '.join(map(str, self.final_indices))})"
+        return f"lambda {names}: ({', '.join(map(str, self.final_indices))},)"
 
     __repr__ = __str__
+
+    @classmethod
+    def parse(cls, text: str) -> IndexMap:
+        """The map that `str` wrote: `lambda i, j: (j // 8, i, j % 8)`.
+
+        Only names, integers and arithmetic are read.  Raises Error for anything else.
+        """
+        tree = ast.parse(text, mode="eval").body
+        if not isinstance(tree, ast.Lambda):
+            raise Error(f"not an index map: {text}")
+        variables = {a.arg: E.Var(a.arg, "int32") for a in tree.args.args}
+        body = tree.body.elts if isinstance(tree.body, ast.Tuple) else [tree.body]
+        return cls(list(variables.values()), [_parsed(e, variables) for e in body])
+
+
+def as_index_map(given: Any) -> Any:
+    """A function as an IndexMap, so that a trace can print it; one with `*indices` stays."""
+    if isinstance(given, IndexMap) or not callable(given):
+        return given
+    parameters = inspect.signature(given).parameters.values()
+    if any(p.kind is p.VAR_POSITIONAL for p in parameters):
+        return given
+    return IndexMap.from_func(given)
+
+
+_OPERATORS: dict[type, Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+}
+
+
+def _parsed(node: ast.expr, variables: dict[str, E.Var]) -> Any:
+    if isinstance(node, ast.Name) and node.id in variables:
+        return variables[node.id]
+    if isinstance(node, ast.Constant) and isinstance(node.value, int):
+        return node.value
+    if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
+        left, right = _parsed(node.left, variables), _parsed(node.right, variables)
+        return _OPERATORS[type(node.op)](left, right)
+    raise Error(f"no index arithmetic: {ast.unparse(node)}")
 
 
 def _parameter_names(function: Callable[..., Any], ndim: int | None) -> list[str]:

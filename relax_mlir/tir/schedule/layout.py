@@ -29,13 +29,14 @@ from relax_mlir.tir.schedule.caching import (
     start_of,
 )
 from relax_mlir.tir.schedule.error import Refusal, label
-from relax_mlir.tir.schedule.index import Index, as_index, leaf
+from relax_mlir.tir.schedule.index import Index, as_index, leaf, proves_nonnegative
 from relax_mlir.tir.schedule.index_map import IndexMap
 from relax_mlir.tir.schedule.index_write import write
 from relax_mlir.tir.schedule.state import (
     ScheduleState,
     add_access,
     alloc_buffer,
+    buffer_shape,
     copy_discardable,
     erase_dead_arithmetic,
     new_block,
@@ -197,6 +198,10 @@ def reindex(state: ScheduleState, block: ir.OpView, buffer: tuple[str, int] | st
         if any(v not in block.iter_vars for v in index.leaves()):
             raise Refusal(f"{label(block)} accesses {nest.value_name(target)} at {index}, which is "
                           "not only of its iteration variables", block)  # fmt: skip
+    for index, size in zip(indices, buffer_shape(target), strict=True):
+        if not (proves_nonnegative(index) and proves_nonnegative(size - index - 1)):
+            raise Refusal(f"{label(block)} may only access {nest.value_name(target)} under a "
+                          f"condition: {index} can be outside of it", block)  # fmt: skip
     if kind == "write":
         _require_own_output(block, target, indices, used)
     domains = [_domain(block, v) for v in used]

@@ -19,8 +19,9 @@ from relax_mlir.tir.schedule import (
     reduction,
     sampling,
 )
+from relax_mlir.tir.schedule import padding as _padding
 from relax_mlir.tir.schedule.base import ScheduleBase
-from relax_mlir.tir.schedule.index_map import IndexMap
+from relax_mlir.tir.schedule.index_map import IndexMap, as_index_map
 from relax_mlir.tir.schedule.random_variable import BlockRV, ExprRV, LoopRV
 
 
@@ -278,8 +279,8 @@ class Schedule(ScheduleBase):
         `buffer` is `("read", 0)`, `("write", 0)` or a name; `index_map` gives the new indices of
         an element.  A map that would leave gaps (padding) is refused.
         """
-        keywords = {"block": self._block(block), "buffer": buffer, "index_map": index_map,
-                    "pad_value": pad_value,
+        keywords = {"block": self._block(block), "buffer": buffer,
+                    "index_map": as_index_map(index_map), "pad_value": pad_value,
                     "assume_injective_transform": assume_injective_transform}  # fmt: skip
         self._apply("transform_layout", layout.transform_layout, [], keywords)
 
@@ -287,6 +288,11 @@ class Schedule(ScheduleBase):
         """Let a block access a copy of a buffer indexed by its variables; the copying block."""
         keywords = {"block": self._block(block), "buffer": buffer}
         return self._apply("reindex", layout.reindex, [], keywords)
+
+    def pad_einsum(self, block: BlockRV | str, padding: Sequence[int]) -> None:
+        """Extend each iteration variable of a sum of products to a multiple of its padding."""
+        keywords = {"block": self._block(block), "padding": list(padding)}
+        self._apply("pad_einsum", _padding.pad_einsum, [], keywords)
 
     # -- annotations and buffers ------------------------------------------------------------
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from relax_mlir.errors import ScheduleError
+from relax_mlir.tir.schedule.index_map import IndexMap
 from relax_mlir.tir.schedule.random_variable import BlockRV, ExprRV, LoopRV, RandomVariable
 
 if TYPE_CHECKING:
@@ -185,6 +186,8 @@ def _to_json(value: Any, names: dict[RandomVariable, str]) -> Any:
         return {"rv": _name(value, names)}
     if isinstance(value, (list, tuple)):
         return [_to_json(v, names) for v in value]
+    if isinstance(value, IndexMap):
+        return {"index_map": str(value)}
     if callable(value):
         raise ScheduleError("a trace with a Python function as an argument has no JSON form")
     return value
@@ -193,6 +196,8 @@ def _to_json(value: Any, names: dict[RandomVariable, str]) -> Any:
 def _from_json(value: Any, variables: Mapping[str, RandomVariable]) -> Any:
     if isinstance(value, Mapping) and set(value) == {"rv"}:
         return variables[value["rv"]]
+    if isinstance(value, Mapping) and set(value) == {"index_map"}:
+        return IndexMap.parse(value["index_map"])
     if isinstance(value, list):
         return [_from_json(v, variables) for v in value]
     return value
