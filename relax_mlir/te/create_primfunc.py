@@ -9,10 +9,13 @@ from typing import Any
 from relax_mlir.errors import Error
 from relax_mlir.te.tensor import ComputeOp, ExternOp, Operation, PlaceholderOp, Tensor
 from relax_mlir.tir import intrinsics
+from relax_mlir.tir import operators as O
 from relax_mlir.tir.block_frame import BlockFrame
 from relax_mlir.tir.buffer import Buffer
 from relax_mlir.tir.builder import PrimFuncBuilder
 from relax_mlir.tir.expr import (
+    GE,
+    GT,
     BufferLoad,
     IterVar,
     PrimExpr,
@@ -130,7 +133,8 @@ class _Creator:
                     with build.block(self._block_names.fresh(tensor.name)) as block:
                         values = self._axes(block, op, outer, loops)
                         indices = [values[a.var] for a in op.axis]
-                        build.store(self._buffers[tensor], self._scalar(body, values), indices)
+                        value = _with_less(self._scalar(body, values))
+                        build.store(self._buffers[tensor], value, indices)
 
     def _loops(
         self, nest: ExitStack, axes: Sequence[IterVar], values: dict[Var, PrimExpr]
@@ -228,6 +232,18 @@ class _Creator:
             block.reads(sources)
             block.writes(targets)
             op.emit(self._build, sources, targets)
+
+
+def _with_less(expr: PrimExpr) -> PrimExpr:
+    """Comparisons by less only, as TVM writes them: Python reads `1 <= i` as `i >= 1`."""
+
+    def visit(node: PrimExpr) -> PrimExpr | None:
+        if isinstance(node, (GE, GT)):
+            join = O.less_equal if isinstance(node, GE) else O.less
+            return join(transform(node.b, visit), transform(node.a, visit))
+        return None
+
+    return transform(expr, visit)
 
 
 def _depends_on_axes(op: ComputeOp) -> bool:
