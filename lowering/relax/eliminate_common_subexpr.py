@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from relax_mlir.lowering.passes import ModuleState, Pass, register_pass
 from relax_mlir.lowering.relax.functions import (
+    SEGMENTS,
     entry_block,
     is_pure,
     operations,
@@ -19,7 +20,6 @@ _NOT_CALLS = frozenset(
     "relax.bind relax.constant relax.tuple relax.tuple_get_item relax.shape_expr relax.prim_value "
     "relax.string relax.data_type relax.function_ref".split()
 )
-_SEGMENTS = ("operandSegmentSizes", "resultSegmentSizes")
 
 
 @register_pass("relax-eliminate-common-subexpr")
@@ -59,7 +59,7 @@ class EliminateCommonSubexpr(Pass):
 
 def _key(op: ir.Operation) -> Hashable:
     attributes = tuple(
-        (name, str(op.attributes[name])) for name in op.attributes if name not in _SEGMENTS
+        (name, str(op.attributes[name])) for name in op.attributes if name not in SEGMENTS
     )
     kinds = tuple(str(result.type) for result in op.results)
     return (op.name, tuple(op.operands), attributes, kinds)

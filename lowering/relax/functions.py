@@ -12,6 +12,8 @@ from relax_mlir.mlir import ir
 
 RELAX_ATTRS = "relax.attrs"
 TIR_ATTRS = "tir.attrs"
+SEGMENTS = ("operandSegmentSizes", "resultSegmentSizes")
+"""Attributes that only count operands and results."""
 
 _PURE = frozenset(
     f"relax.{name}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field
 
 from relax_mlir.dialects import dims as dim_algebra
@@ -13,6 +13,7 @@ from relax_mlir.dialects.variadic import create
 from relax_mlir.lowering.passes import ModuleState, Pass, register_pass
 from relax_mlir.lowering.relax.functions import (
     RELAX_ATTRS,
+    SEGMENTS,
     attributes_of_function,
     callee_of,
     dataflow_blocks,
@@ -123,7 +124,7 @@ def _members(ops: list[ir.Operation], groups: list[Group]) -> list[list[ir.Opera
 class _Made:
     """What was made so far: function names by structure, and how many results of each prefix."""
 
-    functions: dict[str, str] = field(default_factory=dict)
+    functions: dict[Hashable, str] = field(default_factory=dict)
     results: dict[str, int] = field(default_factory=dict)
 
     def result_name(self, prefix: str) -> str:
@@ -154,10 +155,11 @@ class _Fuser:
         inputs = [value for value in used if not _is_shape_expr(value)]
         symbols = _unbound_symbols(inputs, shapes, members)
         members = [*(value.owner.operation for value in shapes), *members]
-        fused = self._function(members, inputs, outputs, symbols)
-        name = self.made.functions.setdefault(_structure(fused), symbol_name(fused))
-        if name != symbol_name(fused):
-            fused.erase()
+        structure = _structure(members, inputs, outputs)
+        name = self.made.functions.get(structure)
+        if name is None:
+            name = symbol_name(self._function(members, inputs, outputs, symbols))
+            self.made.functions[structure] = name
         self._call(name, members, inputs, outputs, symbols)
 
     def _function(
@@ -248,14 +250,22 @@ class _Fuser:
                 op.erase()
 
 
-def _structure(function: ir.Operation) -> str:
-    """The text of a function without its name and those of its parameters."""
-    copy = function.clone()
-    copy.attributes["sym_name"] = ir.StringAttr.get("f")
-    del copy.attributes["arg_attrs"]
-    text = str(copy)
-    copy.erase()
-    return text
+def _structure(
+    members: list[ir.Operation], inputs: list[ir.Value], outputs: list[ir.Value]
+) -> Hashable:
+    """Equal for groups that compute the same: operations, types and how they are connected."""
+    numbers = {value: i for i, value in enumerate([*inputs, *(op.results[0] for op in members)])}
+    steps = tuple(
+        (
+            op.name,
+            tuple((n, str(op.attributes[n])) for n in op.attributes if n not in SEGMENTS),
+            tuple(numbers[value] for value in op.operands),
+            str(op.results[0].type),
+        )
+        for op in members
+    )
+    kinds = tuple(str(value.type) for value in inputs)
+    return kinds, steps, tuple(numbers[value] for value in outputs)
 
 
 def _fields(value: ir.Value, outputs: list[ir.Value]) -> list[ir.Value]:
