@@ -115,10 +115,23 @@ class FunctionBuilder:
 
     def _reserve_symbols(self, param: Var) -> None:
         """Symbols and variables share Python's names in TVMScript: symbols have theirs first."""
-        for symbol in types.symbols_of(param.mlir_type):
+        self._define_symbols(param.mlir_type)
+
+    def _define_symbols(self, kind: ir.Type) -> None:
+        for symbol in types.symbols_of(kind):
             if symbol not in self._symbols:
                 self._symbols.add(symbol)
                 self.names.reserve(symbol)
+
+    def _check_symbols(self, name: str, kind: ir.Type) -> None:
+        """Refuse a type with a symbol that has no value."""
+        for symbol in types.symbols_of(kind):
+            if symbol not in self._symbols:
+                raise TypeInferenceError(
+                    f"'{name}' is {types.describe(kind)}, but the symbol '{symbol}' has no value",
+                    span=user_span(),
+                    hint="a symbol is a dimension of a parameter or is bound by R.match_cast",
+                )
 
     def _add_argument(self, param: Var) -> ir.Value:
         self._reserve_symbols(param)
@@ -191,6 +204,8 @@ class FunctionBuilder:
         return var
 
     def _variable(self, name: str, value: ir.Value, output: bool = False) -> Var:
+        if self._params is not None:
+            self._check_symbols(name, value.type)
         kind = DataflowVar if self.in_dataflow and not output else Var
         var = kind(name, value.type)
         self.values[var] = value
@@ -235,6 +250,7 @@ class FunctionBuilder:
                     f"{types.describe(target)}: {reason}",
                     span=user_span(),
                 )
+            self._define_symbols(target)
             chosen = self._fresh() if name is None else self.names.own(name)
             op = ir.Operation.create(
                 "relax.match_cast",
@@ -386,6 +402,8 @@ class FunctionBuilder:
             raise Error(f"the function '{self.name}' ends inside a {self._frames[-1].kind} block")
         if params is not None:
             self.set_params(params)
+            for var, value in self.values.items():
+                self._check_symbols(var.name_hint, value.type)
         expr = self._result(result)
         with mlir.scope(), self._point:
             value = self._lowering.operand(expr)

@@ -242,6 +242,17 @@ def test_scopes_are_checked() -> None:
     assert len(bb.get()) == 0
 
 
+def test_symbols_need_a_value() -> None:
+    k = tir.Var("k", "int64")
+    x = tensor("x", 2)
+    for late in (False, True):
+        bb = relax.BlockBuilder()
+        scope = bb.function("main", None if late else [x])
+        with pytest.raises(TypeInferenceError, match="the symbol 'k' has no value"), scope:
+            y = bb.emit(op.broadcast_to(op.reshape(x, (2, 1)), (2, k)))
+            bb.emit_func_output(y, [x] if late else None)
+
+
 def test_lookup_and_unique_names() -> None:
     x = tensor("x", 2)
     bb = relax.BlockBuilder()

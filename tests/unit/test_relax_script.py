@@ -304,10 +304,17 @@ def test_names_survive() -> None:
 
 
 def test_annotation_of_a_binding_is_its_type() -> None:
-    function = parse('y: R.Tensor(("k", 8), "float32") = R.call_packed("f", x)\nreturn y')
+    function = parse('y: R.Tensor((3, 8), "float32") = R.call_packed("f", x)\nreturn y')
+    assert str(function.ret_struct_info) == 'R.Tensor((3, 8), dtype="float32")'
+
+
+def test_symbols_of_the_body_are_not_the_callers() -> None:
+    function = parse(
+        'k = T.int64()\ny = R.match_cast(x, R.Tensor((k, 8), "float32"))\nreturn y',
+        "x: R.Tensor(ndim=2, dtype='float32')",
+    )
     (binding,) = function.body.bindings
     assert str(binding.var.struct_info) == 'R.Tensor((k, 8), dtype="float32")'
-    # Callers do not know k, which only the body has.
     assert str(function.ret_struct_info) == 'R.Tensor(dtype="float32", ndim=2)'
 
 
@@ -345,6 +352,8 @@ def test_operators_of_python() -> None:
         ("3\nreturn x", 3, 5, "no effect"),
         ("y: R.Tensor((4, 9), 'float32') = R.exp(x)\nreturn y", 3, 5, "dimension 1 is 8 and 9"),
         ("y: R.Tensor((4, 8), 'int8') = x\nreturn y", 3, 5, "dtypes float32 and int8"),
+        ("k = T.int64()\ny = R.zeros((k,), 'int8')\nreturn y", 4, 5, "symbol 'k' has no value"),
+        ("y: R.Tensor(('k',)) = R.call_packed('f', x)\nreturn y", 3, 5, "symbol 'k' has no value"),
         ("a, b = x\nreturn a", 3, 5, "only a tuple can be unpacked"),
         ("a, b = R.split(x, 4)\nreturn a", 3, 5, "2 names on the left, 4 values"),
         ("if R.sum(x) < 0.0:\n    y = x\nreturn x", 3, 5, "both branches"),
