@@ -196,6 +196,8 @@ def _axis_names(
 ) -> list[str]:
     spec = inspect.getfullargspec(fcompute)
     names = spec.args[1:] if inspect.ismethod(fcompute) else list(spec.args)
+    if len(names) > rank and spec.defaults:  # `lambda i, bound=value` is a closure, not an axis
+        names = names[: -len(spec.defaults)]
     if spec.varargs is not None:
         missing = rank - len(names)
         if missing >= 0:
