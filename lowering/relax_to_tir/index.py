@@ -12,10 +12,15 @@ from relax_mlir.tir.expr import PrimExpr
 from relax_mlir.topi.common import named
 
 
+def clamped(index: Any, size: Any) -> Any:
+    """An index that may be outside, moved inside: reading there must not end the process."""
+    return O.max(O.min(index, size - 1), te.const(0, size.dtype))
+
+
 def wrapped(index: Any, size: Any) -> Any:
-    """A negative index counts from the end."""
+    """A negative index counts from the end; what is outside still is moved inside."""
     index = index.astype(size.dtype)
-    return te.if_then_else(index < 0, index + size, index)
+    return clamped(te.if_then_else(index < 0, index + size, index), size)
 
 
 @legalize("take", result=True)
@@ -31,8 +36,8 @@ def _take(x: te.Tensor, indices: Any, *, axis: int | None, mode: str, result: Re
         before, after = index[:at], index[at + rank :]
         if mode == "wrap":
             chosen = te.floormod(chosen, size)
-        elif mode == "clip":
-            chosen = O.max(O.min(chosen, size - 1), te.const(0, size.dtype))
+        elif mode in ("clip", "fast"):
+            chosen = clamped(chosen, size)
         elif mode == "nan":
             inside = te.all(chosen >= 0, chosen < size)
             safe = te.if_then_else(inside, chosen, te.const(0, size.dtype))

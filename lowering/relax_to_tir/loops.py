@@ -40,3 +40,13 @@ def every(build: PrimFuncBuilder, shape: Any, nest: ExitStack, prefix: str) -> t
         nest.enter_context(build.for_("serial", 0, size, f"{prefix}{i}", "int64"))
         for i, size in enumerate(shape)
     )
+
+
+def flattened(buffer: Buffer, position: Any) -> tuple[Any, ...]:
+    """The indices of the element at a position of the flattened buffer."""
+    indices: list[Any] = []
+    rest = position
+    for size in reversed(buffer.shape):
+        indices.append(rest % size)
+        rest = rest // size
+    return tuple(reversed(indices))

@@ -6,7 +6,7 @@ from typing import Any
 
 from relax_mlir import te
 from relax_mlir.dialects import dtypes
-from relax_mlir.lowering.relax_to_tir.loops import Lines, lines
+from relax_mlir.lowering.relax_to_tir.loops import Lines, flattened, lines
 from relax_mlir.lowering.relax_to_tir.rows import legalize_loops
 from relax_mlir.tir import operators as O
 from relax_mlir.tir.buffer import Buffer
@@ -158,12 +158,7 @@ def _median_of_all(build: PrimFuncBuilder, data: Buffer, out: Buffer) -> None:
         count = count * size
     flat = build.alloc_buffer("flat", [count], data.dtype)
     with build.for_("serial", 0, count, "i", "int64") as i:
-        indices: list[Any] = []
-        rest: Any = i
-        for size in reversed(data.shape):
-            indices.append(rest % size)
-            rest = rest // size
-        build.store(flat, data[tuple(reversed(indices))], [i])
+        build.store(flat, data[flattened(data, i)], [i])
 
     def write(line: Lines, order: Buffer) -> None:
         build.store(out, flat[order[(count - 1) // 2]], [0] * out.ndim)

@@ -108,6 +108,8 @@ def _selecting_cases() -> list[Case]:
         Case("take", [random((4,)), np.array([1, 9, 2], "int32")],
              lambda x, i: np.where(i < 4, x[np.minimum(i, 3)], np.nan).astype("float32"),
              {"mode": "nan"}),
+        Case("take", [random((4,)), np.array([-5, 2**30, 1], "int32")],
+             lambda x, i: np.take(x, i, mode="clip")),
         Case("strided_slice", [x, (0, 1), (1, 0), (5, 6), (2, 3)],
              lambda x, *_: x[1:5:2, 0:6:3]),
         Case("strided_slice", [x, (1,), (-1,), (-7,), (-2,)], lambda x, *_: x[:, ::-2]),
