@@ -11,7 +11,19 @@ from relax_mlir.lowering.relax_to_tir.rows import legalize_loops
 from relax_mlir.tir import operators as O
 from relax_mlir.tir.buffer import Buffer
 from relax_mlir.tir.builder import PrimFuncBuilder
-from relax_mlir.tir.expr import PrimExpr
+from relax_mlir.tir.expr import IntImm, PrimExpr
+
+SELECTED = 64
+"""Up to this many chosen elements are kept sorted by insertion; more need a whole sort."""
+
+
+def comes_before(a: PrimExpr, b: PrimExpr, descending: bool) -> PrimExpr:
+    """True when a comes strictly before b; NaN counts as the largest value."""
+    less = a > b if descending else a < b
+    if not dtypes.is_float(a.dtype):
+        return less
+    first, last = (a, b) if descending else (b, a)
+    return te.any(less, te.all(te.isnan(first), O.logical_not(te.isnan(last))))
 
 
 class MergeSort:
@@ -53,7 +65,9 @@ class MergeSort:
             # Places behind the last element are not compared, only kept readable.
             left = order[O.min(state[2], size - 1)]
             right = order[O.min(state[3], size - 1)]
-            behind = self._before(self.data[line.at(right)], self.data[line.at(left)])
+            behind = comes_before(
+                self.data[line.at(right)], self.data[line.at(left)], self.descending
+            )
             take_right = te.all(state[3] < end, te.any(state[2] >= middle, behind))
             with build.if_(take_right):
                 build.store(self.merged, order[state[3]], [state[1] + t])
@@ -61,15 +75,6 @@ class MergeSort:
             with build.else_():
                 build.store(self.merged, order[state[2]], [state[1] + t])
                 build.store(state, state[2] + 1, [2])
-
-    def _before(self, a: PrimExpr, b: PrimExpr) -> PrimExpr:
-        """True when a comes strictly before b."""
-        less = a > b if self.descending else a < b
-        if not dtypes.is_float(self.data.dtype):
-            return less
-        first, last = (a, b) if self.descending else (b, a)
-        nan = te.all(te.isnan(first), O.logical_not(te.isnan(last)))
-        return te.any(less, nan)
 
 
 def _sorted_lines(
@@ -129,7 +134,36 @@ def _topk(
             if indices is not None:
                 build.store(indices, order[i], line.at(i))
 
-    _sorted_lines(build, data, axis, largest, write)
+    if isinstance(chosen, IntImm) and chosen.value <= SELECTED:
+        _selected_lines(build, data, axis, chosen.value, largest, write)
+    else:
+        _sorted_lines(build, data, axis, largest, write)
+
+
+def _selected_lines(
+    build: PrimFuncBuilder, data: Buffer, axis: int, count: int, largest: bool, write: Any
+) -> None:
+    """For every line, find the first `count` indices of the sorted order."""
+    order = build.alloc_buffer("order", [count], "int64")
+    place = build.alloc_buffer("place", [1], "int64")
+
+    def body(line: Lines) -> None:
+        with build.for_("serial", 0, count, "i", "int64") as i:
+            build.store(order, O.const(0, "int64"), [i])
+        with build.for_("serial", 0, line.size, "i", "int64") as i:
+            value = data[line.at(i)]
+            last = data[line.at(order[count - 1])]
+            with build.if_(te.any(i < count, comes_before(value, last, largest))):
+                build.store(place, O.min(i, O.const(count - 1, "int64")), [0])
+                before = order[O.max(place[0] - 1, O.const(0, "int64"))]
+                moves = comes_before(value, data[line.at(before)], largest)
+                with build.while_(te.all(place[0] > 0, moves)):
+                    build.store(order, order[place[0] - 1], [place[0]])
+                    build.store(place, place[0] - 1, [0])
+                build.store(order, i, [place[0]])
+        write(line, order)
+
+    lines(build, data, axis, body)
 
 
 @legalize_loops("median")

@@ -77,6 +77,13 @@ def _sorting_cases() -> list[Case]:
             return np.take_along_axis(x, chosen, -1), chosen.astype("int32")
 
         cases.append(Case("topk", [random((4, 9))], best, {"k": 3, "largest": largest}))
+        cases.append(Case("topk", [ties], best, {"k": 3, "largest": largest}))
+        numbers = np.stack([special, special[::-1]])
+        cases.append(Case("topk", [numbers], best, {"k": 3, "largest": largest}))
+    cases.append(
+        Case("topk", [random((100, 2))], lambda x: order(x, 0, True)[:70].astype("int32"),
+             {"k": 70, "axis": 0, "ret_type": "indices"})
+    )
     cases.append(
         Case("topk", [random((4, 9))], lambda x: np.sort(x, 0)[::-1][:2].copy(),
              {"k": 2, "axis": 0, "ret_type": "values"})
