@@ -54,6 +54,7 @@ from relax_mlir.script.forms.types import (
     match_buffer,
     var,
 )
+from relax_mlir.script.forms.views import allocate
 from relax_mlir.script.parser.entry import FunctionDecorator
 from relax_mlir.tir import expr as _expr
 from relax_mlir.tir.expr import IterVar, PrimExpr, Range, Var
@@ -188,6 +189,7 @@ __all__ = [
     "Buffer",
     "LetStmt",
     "alloc_buffer",
+    "allocate",
     "attr",
     "axis",
     "bind",

@@ -275,3 +275,122 @@ def test_python_values_decide_while_the_program_is_read():
 
     assert "A[ax_0, ax_1] = T.float32(10.0)" in f.script()
     assert "else" not in f.script()
+
+
+def test_a_matched_region_is_an_offset():
+    @T.prim_func
+    def f(A: T.Buffer((64, 64), "float32"), B: T.Buffer((4, 64), "float32")):
+        for i, j in T.grid(4, 4):
+            with T.block("b"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                T.reads(A[vi * 16 : vi * 16 + 16, vj * 16 : vj * 16 + 16])
+                T.writes(B[vi, vj * 16 : vj * 16 + 16])
+                s0, s1 = T.int32(), T.int32()
+                X = T.match_buffer(
+                    A[vi * 16 : vi * 16 + 16, vj * 16 : vj * 16 + 16],
+                    (16, 16),
+                    strides=[s0, s1],
+                    offset_factor=16,
+                )
+                Y = T.match_buffer(B[vi, vj * 16 : vj * 16 + 16], (16,))
+                for a in range(16):
+                    with T.block("c"):
+                        va = T.axis.spatial(16, a)
+                        T.reads(X[0:16, va])
+                        T.writes(Y[va])
+                        Y[va] = X[0, va] * 2.0
+
+    expected = from_source(
+        """
+        @T.prim_func
+        def f(A: T.Buffer((64, 64), "float32"), B: T.Buffer((4, 64), "float32")):
+            for i, j in T.grid(4, 4):
+                with T.block("b"):
+                    vi, vj = T.axis.remap("SS", [i, j])
+                    T.reads(A[vi * 16 : vi * 16 + 16, vj * 16 : vj * 16 + 16])
+                    T.writes(B[vi, vj * 16 : vj * 16 + 16])
+                    for a in range(16):
+                        with T.block("c"):
+                            va = T.axis.spatial(16, a)
+                            T.reads(A[vi * 16 : vi * 16 + 16, vj * 16 + va])
+                            T.writes(B[vi, vj * 16 + va])
+                            B[vi, vj * 16 + va] = A[vi * 16, vj * 16 + va] * 2.0
+        """
+    )
+    assert f == expected
+
+
+@pytest.mark.parametrize(
+    ("match", "message"),
+    [
+        ('T.match_buffer(A[0:4, 0:4], (4, 4), "float16")', "'X' is float16, A float32"),
+        ("T.match_buffer(A[0:4, 0:4], (4,))", "'X' has 1 dimensions, its region is A"),
+        ("T.match_buffer(3, (4,))", "takes a handle parameter of the function, or a region"),
+    ],
+)
+def test_a_region_must_fit_its_view(match: str, message: str):
+    with pytest.raises(SyntaxError, match=message):
+        from_source(f'@T.prim_func\ndef f(A: T.Buffer((8, 8), "float32")):\n    X = {match}')
+
+
+def test_storage_by_pointer_is_a_buffer():
+    by_pointer = from_source(
+        """
+        @T.prim_func
+        def f(A: T.Buffer((8,), "float32")):
+            p = T.allocate([8], "float32", scope="local")
+            P = T.decl_buffer([8], "float32", data=p, scope="local")
+            again = T.Buffer((8,), "float32", data=p)
+            P[0] = A[0]
+            same = T.decl_buffer((8,), "float32", data=A.data)
+            same[1] = again[0]
+        """
+    )
+    plain = from_source(
+        """
+        @T.prim_func
+        def f(A: T.Buffer((8,), "float32")):
+            P = T.alloc_buffer([8], "float32", scope="local")
+            P[0] = A[0]
+            A[1] = P[0]
+        """
+    )
+    assert by_pointer == plain
+    with pytest.raises(SyntaxError, match="in another shape or dtype"):
+        from_source(
+            '@T.prim_func\ndef f(A: T.Buffer((8,), "float32")):\n'
+            '    B = T.decl_buffer((2, 4), "float32", data=A.data)'
+        )
+
+
+def test_buffers_are_arguments_of_calls():
+    function = from_source(
+        """
+        @T.prim_func
+        def f(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
+            T.evaluate(T.call_extern("int32", "g", A.data, B.access_ptr("w"), 3, "text"))
+            T.call_packed("env.f", A, B)
+            B[0] = T.call_extern("float32", "h", A)
+        """
+    )
+    text = function.script()
+    assert 'T.evaluate(T.call_extern("int32", "g", A, B, 3, "text"))' in text
+    assert 'T.evaluate(T.call_packed("env.f", A, B))' in text
+    assert from_source(text) == function
+
+
+def test_what_has_no_spelling_is_refused():
+    from relax_mlir.errors import Error
+    from relax_mlir.ir import IRModule
+
+    module = IRModule.parse(
+        """
+        func.func @f(%A: memref<8xf32> {tir.name = "A"}) attributes {tir.attrs = {}} {
+          %c = arith.constant 1.0 : f32
+          linalg.fill ins(%c : f32) outs(%A : memref<8xf32>)
+          return
+        }
+        """
+    )
+    with pytest.raises(Error, match=r"operation 'linalg\.fill' has no TVMScript spelling"):
+        module.script()

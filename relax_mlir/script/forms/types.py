@@ -71,14 +71,15 @@ class LetType:
 class BufferForm:
     """A buffer as declared: an annotation, or the right side of an assignment.
 
-    `how` is "param" (an annotation), "alloc" or "decl"; `properties` are keyword arguments of
-    `relax_mlir.tir.buffer.Buffer`.
+    `how` is "param" (an annotation) or "alloc"; `properties` are keyword arguments of
+    `relax_mlir.tir.buffer.Buffer`; `data` is the storage that exists already, if any.
     """
 
     shape: Sequence[Any]
     dtype: str
     how: str = "param"
     properties: dict[str, Any] = field(default_factory=dict)
+    data: Any = None
 
 
 @dataclass
@@ -113,10 +114,8 @@ def buffer_form(
     Raises TypeError for arguments that have no meaning here.
     """
     del elem_bytes, logical_scope
-    unsupported = {"data": data, "byte_offset": byte_offset}
-    for name, value in unsupported.items():
-        if value is not None:
-            raise TypeError(f"a buffer with '{name}' is not supported")
+    if byte_offset is not None:
+        raise TypeError("a buffer with 'byte_offset' is not supported")
     if layout not in (None, "default"):
         raise TypeError("a buffer with 'layout' is not supported")
     sizes = list(shape) if isinstance(shape, (list, tuple)) else [shape]
@@ -133,7 +132,7 @@ def buffer_form(
     kept = {k: v for k, v in given.items() if v not in (None, 0, "", "global") or k == "scope"}
     if kept.get("scope") == "global":
         del kept["scope"]
-    return BufferForm(sizes, dtype_name(dtype), how, kept)
+    return BufferForm(sizes, dtype_name(dtype), how, kept, data)
 
 
 def dtype_name(dtype: Any) -> str:

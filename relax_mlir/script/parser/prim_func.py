@@ -26,6 +26,7 @@ from relax_mlir.script.forms.types import (
     MatchBufferForm,
     var,
 )
+from relax_mlir.script.forms.views import BufferView
 from relax_mlir.script.parser import tir_forms
 from relax_mlir.script.parser.core import DialectParser, FunctionContext, is_docstring
 from relax_mlir.script.parser.evaluator import BINARY, Semantics, unpack
@@ -74,7 +75,7 @@ class TirSemantics(Semantics):
         return function(left, right)
 
 
-_MEMORY = (Buffer, BufferRegion)
+_MEMORY = (Buffer, BufferRegion, BufferView)
 _IDENTITY = (operator.is_, operator.is_not)
 _COMPARISONS = {
     operator.lt: operators.less,
@@ -349,14 +350,14 @@ class TirParser(DialectParser):
 
     def _store(self, target: ast.Subscript, value: Any) -> None:
         buffer = self.evaluate(target.value)
-        if not isinstance(buffer, Buffer):
+        if not isinstance(buffer, (Buffer, BufferView)):
             kind = type(buffer).__name__
             raise self.error(f"only elements of buffers can be assigned, not of a {kind}", target)
         self.store(buffer, self.evaluate(target.slice), value, target)
 
-    def store(self, buffer: Buffer, indices: Any, value: Any, node: ast.AST) -> None:
+    def store(self, buffer: Buffer | BufferView, indices: Any, value: Any, node: ast.AST) -> None:
         """`buffer[indices] = value`, the value converted to the buffer's dtype."""
-        if isinstance(value, (Buffer, BufferRegion)):
+        if isinstance(value, _MEMORY):
             raise self.error("an element is assigned a scalar, not a region", node)
         access = buffer[indices]
         if not isinstance(access, BufferLoad):
@@ -364,7 +365,7 @@ class TirParser(DialectParser):
         if isinstance(value, (bool, int, float)):
             value = operators.const(value, access.dtype)
         converted = operators.cast(access.dtype, as_expr(value))
-        self.builder.store(buffer, converted, list(access.indices))
+        self.builder.store(access.buffer, converted, list(access.indices))
 
     def visit_augassign(self, node: ast.AugAssign) -> None:
         operation = BINARY[type(node.op)]

@@ -29,17 +29,21 @@ from relax_mlir.script.forms.statements import (
     ThreadForm,
 )
 from relax_mlir.script.forms.types import BufferForm, MatchBufferForm
+from relax_mlir.script.forms.views import AllocateForm, BufferView
 from relax_mlir.script.parser.environment import Environment, VariableTable
 from relax_mlir.script.parser.evaluator import Evaluator
 from relax_mlir.tir import operators
-from relax_mlir.tir.buffer import BufferRegion
+from relax_mlir.tir.buffer import Buffer, BufferRegion
 from relax_mlir.tir.expr import (
+    BufferLoad,
+    BufferRef,
     FloatImm,
     IntImm,
     PrimExpr,
     StringImm,
     Var,
     as_expr,
+    structural_key,
 )
 
 if TYPE_CHECKING:
@@ -133,11 +137,16 @@ def _axis(parser: TirParser, name: str, form: AxisForm, node: ast.AST) -> Var:
 
 
 def _access(parser: TirParser, form: AccessForm, node: ast.AST) -> None:
-    regions = [BufferRegion.of(region) for region in form.regions]
+    regions = [region_of(region) for region in form.regions]
     if parser.blocks and parser.blocks[-1] is None:
         return  # the root block's are those of its blocks
     frame = _frame(parser, "T.writes" if form.writes else "T.reads")
     (frame.writes if form.writes else frame.reads)(regions)
+
+
+def region_of(access: Any) -> BufferRegion:
+    """The region that an access, a buffer or a view covers."""
+    return access.full_region() if isinstance(access, BufferView) else BufferRegion.of(access)
 
 
 def _where(parser: TirParser, form: WhereForm, node: ast.AST) -> None:
@@ -183,11 +192,40 @@ _AXES = ("spatial", "reduce", "scan", "opaque", "remap", "S", "R")
 
 
 def _buffer(parser: TirParser, name: str, form: BufferForm, node: ast.AST) -> Any:
+    shape = [parser.dimension(size) for size in form.shape]
+    if form.data is not None:
+        return _on_storage(parser, name, form, shape)
     if form.how == "param":
         raise TypeError("T.Buffer is a type; T.alloc_buffer makes a buffer")
-    properties = parser.properties(form)
-    shape = [parser.dimension(size) for size in form.shape]
-    return parser.builder.alloc_buffer(name, shape, form.dtype, **properties)
+    return parser.builder.alloc_buffer(name, shape, form.dtype, **parser.properties(form))
+
+
+def _on_storage(parser: TirParser, name: str, form: BufferForm, shape: list[Any]) -> Buffer:
+    """The buffer on storage that exists: of one shape and dtype it is one buffer."""
+    storage = form.data
+    if isinstance(storage, AllocateForm) and not storage.buffers:
+        properties = {**parser.properties(form), "scope": storage.scope}
+        buffer = parser.builder.alloc_buffer(name, shape, form.dtype, **properties)
+        storage.buffers.append(buffer)
+        return buffer
+    known = storage.buffers if isinstance(storage, AllocateForm) else []
+    if isinstance(storage, BufferRef):
+        known = [storage.buffer]
+    wanted = [structural_key(size) for size in shape]
+    for buffer in known:
+        if buffer.dtype == form.dtype and [structural_key(s) for s in buffer.shape] == wanted:
+            return buffer
+    raise TypeError(f"'{name}' names storage that another buffer names in another shape or dtype")
+
+
+def _allocate(parser: TirParser, name: str, form: AllocateForm, node: ast.AST) -> AllocateForm:
+    form.name = name
+    return form
+
+
+@contextmanager
+def _allocate_scope(parser: TirParser, form: AllocateForm, node: ast.AST) -> Iterator[AllocateForm]:
+    yield form
 
 
 @contextmanager
@@ -200,7 +238,11 @@ def _buffer_scope(parser: TirParser, form: BufferForm, node: ast.AST) -> Iterato
 
 
 def _match_buffer(parser: TirParser, name: str, form: MatchBufferForm, node: ast.AST) -> Any:
-    raise TypeError("T.match_buffer takes a handle parameter of the function, by its name")
+    """A handle's buffer is made with the signature; here it is a part of another buffer."""
+    if not isinstance(form.source, (Buffer, BufferRegion, BufferLoad, BufferView)):
+        raise TypeError("T.match_buffer takes a handle parameter of the function, or a region")
+    shape = [parser.dimension(size) for size in form.buffer.shape]
+    return BufferView(name, region_of(form.source), shape, form.buffer.dtype)
 
 
 def _meta(parser: TirParser, name: str, form: MetaForm, node: ast.AST) -> Any:
@@ -402,6 +444,7 @@ ASSIGNMENTS: dict[type, Callable[[Any, str, Any, ast.AST], Any]] = {
     LetForm: _let,
     ThreadForm: _thread,
     LaunchForm: _launch_assign,
+    AllocateForm: _allocate,
 }
 """Forms that are given a name; the result is what the name stands for."""
 
@@ -412,6 +455,7 @@ SCOPES: dict[type, Callable[[Any, Any, Any], AbstractContextManager[Any]]] = {
     LetForm: _let_scope,
     LaunchForm: _launch_scope,
     BufferForm: _buffer_scope,
+    AllocateForm: _allocate_scope,
 }
 """Forms that stand in a with statement."""
 

@@ -1,0 +1,84 @@
+"""Buffers on memory that is declared elsewhere: parts of a buffer, allocations by pointer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from relax_mlir.tir.buffer import Buffer, BufferRegion
+from relax_mlir.tir.expr import IntImm, PrimExpr, as_expr
+from relax_mlir.tir.operators import add
+
+
+@dataclass
+class AllocateForm:
+    """`T.allocate(extents, dtype, scope)`: storage that `T.decl_buffer(..., data=...)` names."""
+
+    extents: list[Any]
+    dtype: str
+    scope: str
+    name: str = ""
+    buffers: list[Buffer] = field(default_factory=list)
+
+
+class BufferView:
+    """`T.match_buffer(A[i : i + 4, 0:8], (4, 8))` inside a block: a part of a buffer.
+
+    An access of the view is an access of the buffer, at an offset; nothing of the view is left in
+    the IR.  A region of more dimensions than the view has extent one in the leading ones.
+    """
+
+    def __init__(self, name: str, region: BufferRegion, shape: Sequence[Any], dtype: str):
+        if dtype != region.buffer.dtype:
+            raise TypeError(f"'{name}' is {dtype}, {region.buffer.name} {region.buffer.dtype}")
+        dropped = len(region.region) - len(shape)
+        leading = [one.extent for one in region.region[: max(dropped, 0)]]
+        if dropped < 0 or any(not isinstance(e, IntImm) or e.value != 1 for e in leading):
+            raise TypeError(f"'{name}' has {len(shape)} dimensions, its region is {region}")
+        self.name = name
+        self.region = region
+        self.shape = tuple(as_expr(size) for size in shape)
+        self.dtype = dtype
+        self._leading = [one.min for one in region.region[:dropped]]
+        self._offsets = [one.min for one in region.region[dropped:]]
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    def __getitem__(self, indices: Any) -> Any:
+        """The element or region of the buffer behind the view."""
+        entries = list(indices) if isinstance(indices, (tuple, list)) else [indices]
+        if len(entries) != len(self.shape):
+            raise TypeError(
+                f"buffer {self.name} has {len(self.shape)} dimensions, {len(entries)} indices given"
+            )
+        shifted = [
+            _shift(offset, entry, size)
+            for offset, entry, size in zip(self._offsets, entries, self.shape, strict=True)
+        ]
+        return self.region.buffer[(*self._leading, *shifted)]
+
+    def full_region(self) -> BufferRegion:
+        """The part of the buffer that the view covers."""
+        return self.region
+
+
+def _shift(offset: PrimExpr, entry: Any, size: PrimExpr) -> Any:
+    if not isinstance(entry, slice):
+        return add(offset, entry)
+    start = offset if entry.start is None else add(offset, entry.start)
+    stop = add(offset, size if entry.stop is None else entry.stop)
+    return slice(start, stop, entry.step)
+
+
+def allocate(
+    extents: Any, dtype: Any, scope: str = "global", condition: Any = None, **_: Any
+) -> AllocateForm:
+    """`T.allocate`: storage by pointer.  Raises TypeError for a condition."""
+    always = condition is None or (isinstance(condition, (bool, IntImm)) and bool(condition))
+    if not always:
+        raise TypeError("an allocation with a condition is not supported")
+    sizes = list(extents) if isinstance(extents, (list, tuple)) else [extents]
+    return AllocateForm(sizes, getattr(dtype, "dtype", dtype), scope)
