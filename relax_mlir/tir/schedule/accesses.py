@@ -125,7 +125,7 @@ def is_exact(block: BlockOp, access: Access, inside: Callable[[ir.Value], bool])
 
     Each dimension must run without gaps, over variables that no other dimension uses.
     """
-    values = {v: as_index(b) for v, b in zip(block.iter_vars, block.bindings, strict=True)}
+    values = {v: as_index(b) for v, b in zip(nest.iter_vars(block), block.bindings, strict=True)}
     used: set[ir.Value] = set()
     for offset, size in access.region:
         reach = size.substitute(values)
@@ -156,13 +156,13 @@ class _Boxes:
         for (offset, size), extent in zip(region, shape, strict=True):
             first = interval(offset, self._inside)
             last = interval(offset + size - 1, self._inside)
-            known = first is not None and last is not None
-            box.append((first[0], last[1]) if known else (Index(), extent - 1))
+            whole = (Index(), extent - 1)
+            box.append(whole if first is None or last is None else (first[0], last[1]))
         old = self.boxes.get(buffer)
         self.boxes[buffer] = box if old is None else join(old, box)
 
     def _inside(self, value: ir.Value) -> bool:
-        return value not in self.block.iter_vars and nest.encloses(self.block, value)
+        return value not in nest.iter_vars(self.block) and nest.encloses(self.block, value)
 
     def accesses(self, hidden: set[ir.Value]) -> list[Access]:
         return [
@@ -223,7 +223,7 @@ def _add_element(op: ir.Operation, position: int, boxes: _Boxes) -> None:
 
 
 def _collect_nested(block: BlockOp, reads: _Boxes, writes: _Boxes) -> None:
-    values = {v: as_index(b) for v, b in zip(block.iter_vars, block.bindings, strict=True)}
+    values = {v: as_index(b) for v, b in zip(nest.iter_vars(block), block.bindings, strict=True)}
     for found, boxes in ((reads_of(block), reads), (writes_of(block), writes)):
         for access in found:
             region = [(o.substitute(values), s.substitute(values)) for o, s in access.region]

@@ -123,7 +123,7 @@ def not_complete(block: BlockOp) -> str | None:
     reason = not_dominant(block)
     if reason is not None:
         return reason
-    for value, kind in zip(block.iter_vars, block.kinds, strict=True):
+    for value, kind in zip(nest.iter_vars(block), block.kinds, strict=True):
         if kind != "S":
             return f"its iteration variable {nest.value_name(value)} is not spatial"
     both = set(read_buffers(block)) & set(written_buffers(block))
@@ -139,7 +139,7 @@ def not_reduction(block: BlockOp) -> str | None:
     reason = not_dominant(block)
     if reason is not None:
         return reason
-    for value, kind in zip(block.iter_vars, block.kinds, strict=True):
+    for value, kind in zip(nest.iter_vars(block), block.kinds, strict=True):
         if kind not in ("S", "R"):
             return f"its iteration variable {nest.value_name(value)} is opaque or scanning"
         if kind == "R" and any(value in access.leaves() for access in writes_of(block)):

@@ -13,7 +13,7 @@ from relax_mlir.tir.schedule.error import Refusal, label
 from relax_mlir.tir.schedule.state import ScheduleState
 
 
-def annotations(op: ir.OpView) -> dict[str, Any]:
+def annotations_of(op: ir.OpView) -> dict[str, Any]:
     attributes = op.operation.attributes
     return from_attribute(attributes["annotations"]) if "annotations" in attributes else {}
 
@@ -29,14 +29,14 @@ def set_annotations(op: ir.OpView, values: dict[str, Any]) -> None:
 def annotate(state: ScheduleState, block_or_loop: ir.OpView, ann_key: str, ann_val: Any) -> None:
     """Add or replace an annotation."""
     try:
-        set_annotations(block_or_loop, {**annotations(block_or_loop), ann_key: ann_val})
+        set_annotations(block_or_loop, {**annotations_of(block_or_loop), ann_key: ann_val})
     except TypeError as error:
         raise Refusal(str(error), block_or_loop) from None
 
 
 def unannotate(state: ScheduleState, block_or_loop: ir.OpView, ann_key: str) -> None:
     """Remove an annotation."""
-    values = annotations(block_or_loop)
+    values = annotations_of(block_or_loop)
     if ann_key not in values:
         known = ", ".join(sorted(values)) or "none"
         raise Refusal(f'{label(block_or_loop)} has no annotation "{ann_key}"; it has {known}',
@@ -105,6 +105,6 @@ def storage_align(
     if factor <= 0:
         raise Refusal(f"factor {factor} is not positive", block)
     key = "buffer_dim_align"
-    old = [list(entry) for entry in annotations(block).get(key, [])]
+    old = [list(entry) for entry in annotations_of(block).get(key, [])]
     kept = [entry for entry in old if entry[:2] != [buffer_index, axis]]
     annotate(state, block, key, [*kept, [buffer_index, axis, factor, offset]])

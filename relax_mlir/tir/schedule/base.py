@@ -52,8 +52,11 @@ class ScheduleBase:
         self._trace = Trace()
         self._checks = debug_mask in _CHECKED or (isinstance(debug_mask, int) and debug_mask != 0)
         self._detail = error_render_level == "detail"
-        self._options = {"debug_mask": debug_mask, "error_render_level": error_render_level,
-                         "enable_check": enable_check}  # fmt: skip
+        self._options: dict[str, Any] = {
+            "debug_mask": debug_mask,
+            "error_render_level": error_render_level,
+            "enable_check": enable_check,
+        }
         self._func_working_on: str | None = None
         self.seed(seed if seed is not None else -1)
 

@@ -63,7 +63,7 @@ def set_kind(loop: ForOp, kind: str, thread: str | None = None) -> None:
 
 def require_parallel(loop: ForOp, how: str) -> None:
     """Refuse unless the iterations may run at the same time."""
-    variable = loop.induction_variable
+    variable = nest.loop_var(loop)
     blocks = nest.child_blocks(loop)
     for block in blocks:
         require_complete_or_reduction(block)
@@ -80,9 +80,9 @@ def require_parallel(loop: ForOp, how: str) -> None:
 def _require_spatial(loop: ForOp, block: BlockOp, how: str) -> None:
     """Spatial variables only; a reduction across the threads of a block is allowed."""
     allowed = {"S", "R"} if how.startswith("threadIdx") else {"S"}
-    rows = zip(block.iter_vars, block.kinds, bindings_of(block), strict=True)
+    rows = zip(nest.iter_vars(block), block.kinds, bindings_of(block), strict=True)
     for value, kind, binding in rows:
-        if binding.uses(loop.induction_variable) and kind not in allowed:
+        if binding.uses(nest.loop_var(loop)) and kind not in allowed:
             raise Refusal(
                 f"{label(loop)} cannot be {how}: it drives {nest.value_name(value)} of "
                 f"{label(block)}, which is a {_KINDS[kind]} variable",
@@ -100,7 +100,7 @@ def _require_apart(loop: ForOp, first: BlockOp, second: BlockOp, how: str) -> No
     buffers = set(written_buffers(first)) & {*read_buffers(second), *written_buffers(second)}
     buffers |= set(read_buffers(first)) & set(written_buffers(second))
     shared = [b for b in buffers if not _is_private(b, loop, how, first, second)]
-    if shared and not same_iteration(first, second, [loop.induction_variable]):
+    if shared and not same_iteration(first, second, [nest.loop_var(loop)]):
         names = ", ".join(sorted(nest.value_name(b, "a buffer") for b in shared))
         raise Refusal(f"{label(loop)} cannot be {how}: {label(first)} and {label(second)} meet in "
                       f"{names} across iterations", loop, first, second)  # fmt: skip

@@ -39,11 +39,12 @@ def _digits(expr: Index, known: set[Atom]) -> list[Atom]:
     """The atoms that the value of `expr` determines, given those already known."""
     terms: list[tuple[Atom, int]] = []
     for monomial, k in expr.terms.items():
+        first, *others = monomial
         if all(atom in known for atom in monomial):
             continue
-        if len(monomial) > 1:
+        if others:
             return _symbolic_digits(expr)
-        terms.append((monomial[0], k))
+        terms.append((first, k))
     found: list[Atom] = []
     terms.sort(key=lambda term: abs(term[1]))
     reach = 0  # how far the terms of smaller coefficient spread
@@ -127,7 +128,7 @@ def _conflicts(first: BlockOp, second: BlockOp) -> list[tuple[Access, Access]]:
 
 def _outer_offsets(block: BlockOp, access: Access) -> list[Index | None]:
     """The offsets of single elements in terms of the loops outside, None for wider regions."""
-    values = dict(zip(block.iter_vars, bindings_of(block), strict=True))
+    values = dict(zip(nest.iter_vars(block), bindings_of(block), strict=True))
     offsets: list[Index | None] = []
     for offset, size in access.region:
         point = size == Index({}, 1)

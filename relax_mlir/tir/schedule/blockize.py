@@ -52,12 +52,12 @@ def blockize(state: ScheduleState, target: ForOp, preserve_unit_iters: bool = Tr
     if len(block.predicate):
         raise Refusal(f"{label(block)} has a predicate", block,
                       hint="split into factors that divide the extent")  # fmt: skip
-    inside = {loop.induction_variable for loop in nest.loops_around(block)
+    inside = {nest.loop_var(loop) for loop in nest.loops_around(block)
               if nest.is_ancestor(target, loop)}  # fmt: skip
     parts = [
         _divide(block, variable, kind, binding, inside)
         for variable, kind, binding in zip(
-            block.iter_vars, block.kinds, bindings_of(block), strict=True
+            nest.iter_vars(block), block.kinds, bindings_of(block), strict=True
         )
     ]
     mark_scheduled(*nest.loops_around(block))
@@ -82,7 +82,7 @@ def _divide(
             raise Refusal(f"the binding {binding} of {label(block)} mixes loops inside and outside",
                           block)  # fmt: skip
         inner = inner + term if used else inner
-    low, extent = block.domain_pairs[block.iter_vars.index(variable)]
+    low, extent = block.domain_pairs[nest.iter_vars(block).index(variable)]
     first, count = as_index(low), as_index(extent)
     rest = binding - inner
     span = inner.bounds()
@@ -130,11 +130,11 @@ def _inner_block(
     for named in block.operation.attributes:
         if named in ("annotations", "iter_dtype"):
             inner.operation.attributes[named] = block.operation.attributes[named]
-    made = dict(zip((p.variable for p in kept), inner.iter_vars, strict=True))
+    made = dict(zip((p.variable for p in kept), nest.iter_vars(inner), strict=True))
     values = {
         part.variable: (Index() if part.count == one else leaf(variable) * part.size)
         + (leaf(made[part.variable]) if part.variable in made else Index())
-        for part, variable in zip(parts, outer.iter_vars, strict=True)
+        for part, variable in zip(parts, nest.iter_vars(outer), strict=True)
     }
     for op in nest.operations(block.block):
         inner.block.append(op.operation)
@@ -155,20 +155,23 @@ def _move_init(inner: BlockOp, outer: BlockOp) -> None:
     bindings = bindings_of(inner)
     spatial = [n for n, kind in enumerate(inner.kinds) if kind == "S"]
     for loop in nest.loops_around(inner):
-        variable = loop.induction_variable
+        variable = nest.loop_var(loop)
         if any(bindings[n].uses(variable) for n in spatial):
             new = new_loop(nest.value_name(variable, "i"), as_index(loop.extent), at)
             mark_scheduled(new)
-            values[variable] = leaf(new.induction_variable)
+            values[variable] = leaf(nest.loop_var(new))
             at = ir.InsertionPoint(new.block)
     rows = [
-        (f"{nest.value_name(inner.iter_vars[n])}_init", "S",
+        (f"{nest.value_name(nest.iter_vars(inner)[n])}_init", "S",
          tuple(as_index(e) for e in inner.domain_pairs[n]), bindings[n].substitute(values))
         for n in spatial
     ]  # fmt: skip
     block = new_block(f"{inner.sym_name.value}_init", rows, at)  # type: ignore[arg-type]
     copy_dtype(inner, block)
-    mapped = {inner.iter_vars[n]: leaf(v) for n, v in zip(spatial, block.iter_vars, strict=True)}
+    mapped = {
+        nest.iter_vars(inner)[n]: leaf(v)
+        for n, v in zip(spatial, nest.iter_vars(block), strict=True)
+    }
     Copier(ir.InsertionPoint(block.block), dict(mapped)).clone_all(
         nest.operations(old.body.blocks[0])
     )
@@ -178,13 +181,13 @@ def _move_init(inner: BlockOp, outer: BlockOp) -> None:
 
 def reorder_block_iter_var(state: ScheduleState, block: BlockOp, new_order: Sequence[int]) -> None:
     """Put the iteration variables of a block into another order."""
-    count = len(block.iter_vars)
+    count = len(nest.iter_vars(block))
     if sorted(new_order) != list(range(count)):
         raise Refusal(f"{list(new_order)} is no order of {count} variables", block)
     at = ir.InsertionPoint(block)
     bindings = bindings_of(block)
     rows = [
-        (nest.value_name(block.iter_vars[n]), block.kinds[n],
+        (nest.value_name(nest.iter_vars(block)[n]), block.kinds[n],
          tuple(as_index(e) for e in block.domain_pairs[n]), bindings[n])
         for n in new_order
     ]  # fmt: skip
@@ -193,9 +196,9 @@ def reorder_block_iter_var(state: ScheduleState, block: BlockOp, new_order: Sequ
     for named in ("annotations", "iter_dtype"):
         if named in block.operation.attributes:
             new.operation.attributes[named] = block.operation.attributes[named]
-    old_vars = list(block.iter_vars)
+    old_vars = list(nest.iter_vars(block))
     for op in nest.operations(block.block):
         new.block.append(op.operation)
     for position, number in enumerate(new_order):
-        old_vars[number].replace_all_uses_with(new.iter_vars[position])
+        old_vars[number].replace_all_uses_with(nest.iter_vars(new)[position])
     state.replace(block, new)

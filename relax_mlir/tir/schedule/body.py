@@ -104,7 +104,7 @@ def loads_of(buffer: ir.Value, inside: ir.OpView) -> list[ir.Operation]:
 
 def iter_values(block: BlockOp) -> Mapping[ir.Value, Index]:
     """The iteration variables as the values that the loops give them."""
-    return {v: as_index(b) for v, b in zip(block.iter_vars, block.bindings, strict=True)}
+    return {v: as_index(b) for v, b in zip(nest.iter_vars(block), block.bindings, strict=True)}
 
 
 def leaves_as_index(values: Iterable[ir.Value]) -> list[Index]:

@@ -157,7 +157,7 @@ def _region(
     place: Place,
 ) -> list[Interval]:
     """The box of a buffer that `blocks` access, in terms of the loops around `place`."""
-    around = {loop.induction_variable for loop in place.loops()}
+    around = {nest.loop_var(loop) for loop in place.loops()}
 
     def inside(value: ir.Value) -> bool:
         outer = value in around or value_domain(value) is None
@@ -179,7 +179,7 @@ def _region(
 
 def _require_whole(block: BlockOp, place: Place) -> None:
     """The block must write all of the box that is copied: nothing else is in the new buffer."""
-    around = {loop.induction_variable for loop in place.loops()}
+    around = {nest.loop_var(loop) for loop in place.loops()}
 
     def inside(value: ir.Value) -> bool:
         return value not in around and nest.encloses(place.scope, value)
@@ -255,14 +255,14 @@ def copy_block(
     for number, (low, high) in enumerate(box):
         loop = new_loop(f"ax{number}", high - low + 1, at, attributes=wide)
         at = ir.InsertionPoint(loop.block)
-        bindings.append(low + leaf(loop.induction_variable))
+        bindings.append(low + leaf(nest.loop_var(loop)))
     shape = buffer_shape(source)
     rows = [(f"v{n}", "S", (Index(), shape[n]), bindings[n]) for n in range(len(box))]
     block = new_block(name, rows, at)
     if wide:
         block.operation.attributes["iter_dtype"] = wide["dtype"]
     inner = ir.InsertionPoint(block.block)
-    point = [(leaf(v), Index({}, 1)) for v in block.iter_vars]
+    point = [(leaf(v), Index({}, 1)) for v in nest.iter_vars(block)]
     add_access(ReadOp, source, point, inner)
     add_access(WriteOp, target, point, inner)
     indices = [write(o, inner) for o, _ in point]

@@ -138,7 +138,7 @@ def writes_whole_box(maker: BlockOp, loop: ForOp) -> bool:
     """True when what the block writes in one iteration is a whole box of the buffer."""
 
     def inside(value: ir.Value) -> bool:
-        return value != loop.induction_variable and nest.encloses(loop, value)
+        return value != nest.loop_var(loop) and nest.encloses(loop, value)
 
     whole = not len(maker.predicate) or predicate_is_domain(maker)
     return whole and all(is_exact(maker, access, inside) for access in writes_of(maker))
@@ -202,7 +202,7 @@ def _require_finished(makers: Sequence[BlockOp], loop: ForOp) -> None:
             continue
         for binding, kind in zip(iter_values(maker).values(), maker.kinds, strict=True):
             for around in outer:
-                variable = around.induction_variable
+                variable = nest.loop_var(around)
                 if kind == "R" and binding.uses(variable) and varying([variable]):
                     raise Refusal(f"{label(around)} is a reduction loop of {label(maker)}, whose "
                                   "result is not complete inside it", around, maker)  # fmt: skip
@@ -213,7 +213,7 @@ def _require_parallel_place(block: BlockOp, domain: Domain, loop: ForOp) -> None
     for around in [*nest.loops_around(loop), loop]:
         if around.kind.value in ("serial", "unrolled"):
             continue
-        variable, attributes = around.induction_variable, around.operation.attributes
+        variable, attributes = nest.loop_var(around), around.operation.attributes
         thread = ir.StringAttr(attributes["thread"]).value if "thread" in attributes else ""
         across = thread.startswith("threadIdx")
         rows = zip(block.kinds, domain.values(), strict=True)
@@ -238,7 +238,7 @@ def _regions(
     """What `blocks` access of `buffers` in one iteration of `loop`, by the loops outside."""
 
     def inside(value: ir.Value) -> bool:
-        return value != loop.induction_variable and nest.encloses(loop, value)
+        return value != nest.loop_var(loop) and nest.encloses(loop, value)
 
     found: dict[ir.Value, list[Interval]] = {}
     for block in blocks:
@@ -278,8 +278,8 @@ def _solve(
 ) -> Domain:
     """The ranges of the iteration variables that follow from the regions; else the full domain."""
     domain: Domain = {}
-    full = {v: (as_index(a), as_index(b))
-            for v, (a, b) in zip(block.iter_vars, block.domain_pairs, strict=True)}  # fmt: skip
+    pairs = [(as_index(low), as_index(extent)) for low, extent in block.domain_pairs]
+    full = dict(zip(nest.iter_vars(block), pairs, strict=True))
     for access in accesses:
         for (offset, size), box in zip(access.region, boxes.get(access.buffer, ()), strict=False):
             form = _linear_in_one(offset, block)
@@ -289,13 +289,13 @@ def _solve(
             low, high = solver(factor, rest, size, box)
             extent = high - low + 1
             _narrow(domain, full, variable, low, extent)
-    return {v: domain.get(v, full[v]) for v in block.iter_vars}
+    return {v: domain.get(v, full[v]) for v in nest.iter_vars(block)}
 
 
 def _linear_in_one(offset: Index, block: BlockOp) -> tuple[ir.Value, int, Index] | None:
     """`(v, c, d)` for an offset `c * v + d` with one iteration variable and a constant c > 0."""
     variables = [v for v in offset.leaves() if nest.encloses(block, v)]
-    if len(variables) != 1 or variables[0] not in block.iter_vars:
+    if len(variables) != 1 or variables[0] not in nest.iter_vars(block):
         return None
     (variable,) = variables
     unit = leaf(variable)
@@ -336,8 +336,8 @@ def _require_contained(
 
 def _require_all_instances(block: BlockOp, domain: Domain, loop: ForOp) -> None:
     """Over all iterations every instance must run, one of a reduction exactly once."""
-    outer = [around.induction_variable for around in [*nest.loops_around(loop), loop]]
-    rows = zip(block.iter_vars, block.domain_pairs, strict=True)
+    outer = [nest.loop_var(around) for around in [*nest.loops_around(loop), loop]]
+    rows = zip(nest.iter_vars(block), block.domain_pairs, strict=True)
     for variable, (low, extent) in rows:
         if not _covers(domain[variable], as_index(low), as_index(extent), outer):
             raise Refusal(
@@ -430,7 +430,7 @@ def _place(
         attributes["dtype"] = block.operation.attributes["iter_dtype"]
     bindings: list[Index] = []
     loops: list[ForOp] = []
-    for variable in block.iter_vars:
+    for variable in nest.iter_vars(block):
         low, extent = domain[variable]
         if extent == Index({}, 1) and not preserve_unit_loops:
             bindings.append(low)
@@ -438,7 +438,7 @@ def _place(
         new = new_loop(f"ax{len(loops)}", extent, at, attributes=attributes)
         loops.append(new)
         at = ir.InsertionPoint(new.block)
-        bindings.append(low + leaf(new.induction_variable))
+        bindings.append(low + leaf(nest.loop_var(new)))
     mark_scheduled(*loops, *nest.loops_around(loop), loop)
     old_place = nest.parent(block)
     if loops:
@@ -458,7 +458,7 @@ def _place(
 def _domain_guards(block: BlockOp, domain: Domain) -> dict[int, tuple[bool, bool]]:
     """Which iteration variables may leave their domain: (below, above) by number."""
     guards: dict[int, tuple[bool, bool]] = {}
-    rows = zip(block.iter_vars, block.domain_pairs, strict=True)
+    rows = zip(nest.iter_vars(block), block.domain_pairs, strict=True)
     for number, (variable, (low, extent)) in enumerate(rows):
         start, size = domain[variable]
         below = not proves_nonnegative(start - as_index(low))

@@ -8,6 +8,7 @@ from relax_mlir.dialects.tir.blocks import BlockOp
 from relax_mlir.dialects.tir.loops import ForOp
 from relax_mlir.errors import ScheduleError
 from relax_mlir.mlir import ir
+from relax_mlir.tir.schedule import nest
 from relax_mlir.tir.schedule.index import as_index
 from relax_mlir.tir.schedule.nest import function_of, name_of_block, value_name
 
@@ -67,11 +68,11 @@ def describe(op: ir.OpView) -> str | None:
         if "thread" in op.operation.attributes:
             span += f', thread="{ir.StringAttr(op.operation.attributes["thread"]).value}"'
         head = "range" if kind == "serial" else kind
-        return f"for {value_name(op.induction_variable, 'i')} in {head}({span}):"
+        return f"for {value_name(nest.loop_var(op), 'i')} in {head}({span}):"
     if isinstance(op, BlockOp):
         iters = ", ".join(
             f"{value_name(v)} [{k}] = {as_index(b)}"
-            for v, k, b in zip(op.iter_vars, op.kinds, op.bindings, strict=True)
+            for v, k, b in zip(nest.iter_vars(op), op.kinds, op.bindings, strict=True)
         )
         where = " where ..." if len(op.predicate) else ""
         return f'block "{name_of_block(op)}": {iters}{where}'
@@ -81,5 +82,5 @@ def describe(op: ir.OpView) -> str | None:
 def label(op: ir.OpView) -> str:
     """How a message names a loop or block."""
     if isinstance(op, ForOp):
-        return f"loop {value_name(op.induction_variable, 'i')}"
+        return f"loop {value_name(nest.loop_var(op), 'i')}"
     return f'block "{name_of_block(op)}"'

@@ -99,7 +99,8 @@ class Index:
         if self.constant or len(self.terms) != 1:
             return None
         (monomial, k) = next(iter(self.terms.items()))
-        return monomial[0].value if k == 1 and len(monomial) == 1 and _is_leaf(monomial) else None
+        first = monomial[0]
+        return first.value if k == 1 and len(monomial) == 1 and isinstance(first, Leaf) else None
 
     def leaves(self) -> list[ir.Value]:
         """The IR values in order of appearance."""
@@ -155,10 +156,6 @@ def _order(atom: Atom) -> tuple[str, int, int]:
         return atom.function, 0, hash(atom)
     number = atom.value.arg_number if isinstance(atom.value, ir.BlockArgument) else -1
     return getattr(atom.value.location, "name_str", ""), number, hash(atom)
-
-
-def _is_leaf(monomial: Monomial) -> bool:
-    return isinstance(monomial[0], Leaf)
 
 
 def as_index(value: Index | int | ir.Value) -> Index:

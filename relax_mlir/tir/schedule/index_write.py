@@ -33,7 +33,7 @@ def write(expr: Index, at: ir.InsertionPoint, location: ir.Location | None = Non
         dims = {v: ir.AffineExpr.get_dim(n) for n, v in enumerate(leaves)}
         affine_map = ir.AffineMap.get(len(leaves), 0, [_to_affine(expr, dims)])
         return affine.AffineApplyOp(affine_map, leaves, loc=location, ip=at).result
-    return _write_arithmetic(expr, at, location)
+    return _write_arithmetic(expr, at, location or ir.Location.unknown())
 
 
 def _to_affine(expr: Index, dims: dict[ir.Value, Any]) -> Any:

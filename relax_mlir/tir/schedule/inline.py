@@ -57,11 +57,11 @@ def solve(block: BlockOp, indices: list[Index], at: list[Index]) -> dict[ir.Valu
         variable = index.as_leaf()
         if index.is_constant:
             continue
-        if variable is None or variable in found or variable not in block.iter_vars:
+        if variable is None or variable in found or variable not in nest.iter_vars(block):
             raise Refusal(f"{label(block)} does not index by distinct iteration variables: "
                           f"{index}", block)  # fmt: skip
         found[variable] = wanted
-    for variable, (low, extent) in zip(block.iter_vars, block.domain_pairs, strict=True):
+    for variable, (low, extent) in zip(nest.iter_vars(block), block.domain_pairs, strict=True):
         if variable in found:
             continue
         if as_index(extent) != Index({}, 1):
@@ -181,7 +181,8 @@ def reverse_compute_inline(state: ScheduleState, block: ir.OpView) -> None:
     guards = _guards(block, producer, solution)
     load_results = [load.results[0] for load in loads_of(buffer, block)]
     at = ir.InsertionPoint(element.store)
-    copier = Copier(at, dict(solution), dict.fromkeys(load_results, element.store.operands[0]))
+    produced: ir.Value = element.store.operands[0]
+    copier = Copier(at, dict(solution), dict.fromkeys(load_results, produced))
     skipped = {load.results[0].owner.operation for load in loads_of(buffer, block)}
     copier.clone_all(op for op in body_statements(block) if op.operation not in skipped)
     element.store.erase()
@@ -229,7 +230,7 @@ def _require_covered(
         if read_at.is_constant and written_at.is_constant:
             continue
         variable = written_at.as_leaf()
-        if variable is None or variable not in producer.iter_vars:
+        if variable is None or variable not in nest.iter_vars(producer):
             raise Refusal(f"{label(producer)} writes at {written_at}, which is not an iteration "
                           "variable", producer)  # fmt: skip
         low, extent = _domain(producer, variable)
@@ -244,7 +245,7 @@ def _require_covered(
 
 
 def _domain(block: BlockOp, variable: ir.Value) -> tuple[Index, Index]:
-    low, extent = block.domain_pairs[block.iter_vars.index(variable)]
+    low, extent = block.domain_pairs[nest.iter_vars(block).index(variable)]
     return as_index(low), as_index(extent)
 
 
@@ -268,7 +269,7 @@ def _guards(
 ) -> list[tuple[Index, Index]]:
     """Conditions `(value, limit)`, value < limit, under which the consumer has an instance."""
     guards: list[tuple[Index, Index]] = []
-    for variable, (low, extent) in zip(block.iter_vars, block.domain_pairs, strict=True):
+    for variable, (low, extent) in zip(nest.iter_vars(block), block.domain_pairs, strict=True):
         value = solution[variable]
         first, limit = as_index(low), as_index(low) + as_index(extent)
         if not proves_nonnegative(limit - value - 1):
@@ -312,7 +313,9 @@ def conditions(predicate: ir.Value) -> list[tuple[Index, Index]]:
 def _guard(state: ScheduleState, producer: BlockOp, guards: list[tuple[Index, Index]]) -> BlockOp:
     """The producer with the conditions as part of its predicate."""
     at = ir.InsertionPoint(producer)
-    values = {v: as_index(b) for v, b in zip(producer.iter_vars, producer.bindings, strict=True)}
+    values = {
+        v: as_index(b) for v, b in zip(nest.iter_vars(producer), producer.bindings, strict=True)
+    }
     condition: ir.Value | None = producer.predicate[0] if len(producer.predicate) else None
     for value, limit in guards:
         left, right = (write(e.substitute(values), at) for e in (value, limit))

@@ -193,9 +193,9 @@ def reindex(state: ScheduleState, block: ir.OpView, buffer: tuple[str, int] | st
     block = require_block(block)
     target, kind = chosen_buffer(block, buffer)
     indices = _common_index(block, target)
-    used = [v for v in block.iter_vars if any(index.uses(v) for index in indices)]
+    used = [v for v in nest.iter_vars(block) if any(index.uses(v) for index in indices)]
     for index in indices:
-        if any(v not in block.iter_vars for v in index.leaves()):
+        if any(v not in nest.iter_vars(block) for v in index.leaves()):
             raise Refusal(f"{label(block)} accesses {nest.value_name(target)} at {index}, which is "
                           "not only of its iteration variables", block)  # fmt: skip
     for index, size in zip(indices, buffer_shape(target), strict=True):
@@ -227,7 +227,7 @@ def reindex(state: ScheduleState, block: ir.OpView, buffer: tuple[str, int] | st
 
 
 def _domain(block: BlockOp, variable: ir.Value) -> tuple[Index, Index]:
-    low, extent = block.domain_pairs[block.iter_vars.index(variable)]
+    low, extent = block.domain_pairs[nest.iter_vars(block).index(variable)]
     return as_index(low), as_index(extent)
 
 
@@ -286,15 +286,15 @@ def _reindex_block(
     for number, extent in enumerate(extents):
         loop = new_loop(f"ax{number}", extent, at, attributes=wide)
         at = ir.InsertionPoint(loop.block)
-        rows.append((f"v{number}", "S", (Index(), extent), leaf(loop.induction_variable)))
+        rows.append((f"v{number}", "S", (Index(), extent), leaf(nest.loop_var(loop))))
     block = new_block(name, rows, at)
     if wide:
         block.operation.attributes["iter_dtype"] = wide["dtype"]
-    values = {old: leaf(new) for old, new in zip(used, block.iter_vars, strict=True)}
+    values = {old: leaf(new) for old, new in zip(used, nest.iter_vars(block), strict=True)}
     inner = ir.InsertionPoint(block.block)
     one = Index({}, 1)
     outside = [(index.substitute(values), one) for index in indices]
-    own = [(leaf(v), one) for v in block.iter_vars]
+    own = [(leaf(v), one) for v in nest.iter_vars(block)]
     source, sink = ((target, outside), (made, own)) if kind == "read" else (
         (made, own), (target, outside)
     )  # fmt: skip

@@ -88,7 +88,7 @@ def split(
     for extent in extents:
         total = total * extent
     exact = as_index(loop.extent) == total
-    name = nest.value_name(loop.induction_variable, "i")
+    name = nest.value_name(nest.loop_var(loop), "i")
     at = ir.InsertionPoint(loop)
     loops: list[ForOp] = []
     for number, extent in enumerate(extents):
@@ -101,8 +101,8 @@ def split(
     if not exact and not disable_predication:
         limit = as_index(loop.min) + as_index(loop.extent)
         for block in nest.child_blocks(loops[-1]):
-            add_predicate(state, block, leaf(loop.induction_variable), limit)
-    substitute({loop.induction_variable: value})
+            add_predicate(state, block, leaf(nest.loop_var(loop)), limit)
+    substitute({nest.loop_var(loop): value})
     state.erase(loop)
     erase_dead_arithmetic(loops[0])
     return loops
@@ -122,7 +122,7 @@ def _mixed_radix(loops: Sequence[ForOp], extents: Sequence[Index], keep_units: b
         stride = Index({}, 1)
         for inner in extents[number + 1 :]:
             stride = stride * inner
-        value = value + leaf(loop.induction_variable) * stride
+        value = value + leaf(nest.loop_var(loop)) * stride
     return value
 
 
@@ -152,7 +152,7 @@ def fuse(state: ScheduleState, loops: Sequence[ForOp], preserve_unit_iters: bool
             )  # fmt: skip
     if len(loops) == 1:
         return loops[0]
-    variables = [loop.induction_variable for loop in loops]
+    variables = [nest.loop_var(loop) for loop in loops]
     for loop in loops:
         used = [v for e in (as_index(loop.min), as_index(loop.extent)) for v in e.leaves()]
         dependent = [v for v in used if v in variables]
@@ -170,18 +170,18 @@ def _fuse(state: ScheduleState, loops: Sequence[ForOp], keep_units: bool) -> For
         total = total * extent
     for outer, inner in itertools.pairwise(loops):
         _hoist(outer, inner, loops[0])
-    name = "_".join([nest.value_name(loop.induction_variable, "i") for loop in loops] + ["fused"])
+    name = "_".join([nest.value_name(nest.loop_var(loop), "i") for loop in loops] + ["fused"])
     fused = new_loop(name, total, ir.InsertionPoint(loops[0]), attributes=loop_dtype(loops[0]))
     mark_scheduled(fused)
     _take_body(loops[-1], fused)
     values: dict[ir.Value, Index] = {}
-    rest = leaf(fused.induction_variable)
+    rest = leaf(nest.loop_var(fused))
     for loop, extent, low in reversed(list(zip(loops, extents, lows, strict=True))):
         outermost = loop == loops[0]
         value = rest if outermost else mod(rest, extent)
         if extent == Index({}, 1) and not keep_units:
             value = Index()
-        values[loop.induction_variable] = value + low
+        values[nest.loop_var(loop)] = value + low
         rest = floordiv(rest, extent)
     substitute(values)
     state.erase(loops[0])
@@ -257,7 +257,7 @@ def _outer_and_inner(loops: Sequence[ForOp]) -> tuple[ForOp, ForOp]:
 
 def _require_independent_ranges(nested: Sequence[ForOp], order: Sequence[ForOp]) -> None:
     for position, loop in enumerate(order):
-        inside = {inner.induction_variable for inner in order[position + 1 :]}
+        inside = {nest.loop_var(inner) for inner in order[position + 1 :]}
         for bound in (as_index(loop.min), as_index(loop.extent)):
             later = [v for v in bound.leaves() if v in inside]
             if later:
@@ -267,10 +267,10 @@ def _require_independent_ranges(nested: Sequence[ForOp], order: Sequence[ForOp])
 
 def _require_reorderable_blocks(bottom: ForOp, nested: Sequence[ForOp]) -> None:
     """Each block may run its instances in any order; blocks meet only within an iteration."""
-    variables = [loop.induction_variable for loop in nested]
+    variables = [nest.loop_var(loop) for loop in nested]
     blocks = nest.child_blocks(bottom)
     for block in blocks:
-        for value, kind in zip(block.iter_vars, block.kinds, strict=True):
+        for value, kind in zip(nest.iter_vars(block), block.kinds, strict=True):
             if kind not in ("S", "R"):
                 raise Refusal(f"iteration variable {nest.value_name(value)} of {label(block)} is "
                               "neither spatial nor a reduction", block)  # fmt: skip

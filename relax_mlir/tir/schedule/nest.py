@@ -127,3 +127,13 @@ def name_of_block(block: ir.OpView) -> str:
 
 def value_name(value: ir.Value, default: str = "v") -> str:
     return getattr(value.location, "name_str", None) or default
+
+
+def iter_vars(block: BlockOp) -> list[ir.Value]:
+    """A block's iteration variables, as values among others."""
+    return list(block.iter_vars)
+
+
+def loop_var(loop: ForOp) -> ir.Value:
+    """A loop's variable, as a value among others."""
+    return loop.induction_variable

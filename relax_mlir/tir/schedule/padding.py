@@ -54,17 +54,17 @@ def pad_einsum(state: ScheduleState, block: ir.OpView, padding: Sequence[int]) -
     Inputs are copied into buffers padded with zeros, and the result is copied out.
     """
     block = require_reduction(block)
-    if len(padding) != len(block.iter_vars) or any(p <= 0 for p in padding):
+    if len(padding) != len(nest.iter_vars(block)) or any(p <= 0 for p in padding):
         raise Refusal(f"padding {list(padding)} is not a positive number for each of the "
-                      f"{len(block.iter_vars)} iteration variables", block)  # fmt: skip
+                      f"{len(nest.iter_vars(block))} iteration variables", block)  # fmt: skip
     inputs, output = _operands(block)
     loops = _own_loops(block)
     extents = [as_index(extent) for _, extent in block.domain_pairs]
     padded = {
         v: ceildiv(extent, factor) * factor
-        for v, extent, factor in zip(block.iter_vars, extents, padding, strict=True)
+        for v, extent, factor in zip(nest.iter_vars(block), extents, padding, strict=True)
     }
-    grown = {v for v, e in zip(block.iter_vars, extents, strict=True) if padded[v] != e}
+    grown = {v for v, e in zip(nest.iter_vars(block), extents, strict=True) if padded[v] != e}
     if not grown:
         return
     scope = nest.scope_of(block)
@@ -78,7 +78,7 @@ def pad_einsum(state: ScheduleState, block: ir.OpView, padding: Sequence[int]) -
         made = _padded_buffer(output, padded, scope)
         _copy_out(output, made, place_after(block, _readers(block, output.buffer)))
         redirect(block, output.buffer, made, loads=True, stores=True)
-    new_extents = [padded[v] for v in block.iter_vars]
+    new_extents = [padded[v] for v in nest.iter_vars(block)]
     for loop, extent in zip(loops, new_extents, strict=True):
         state.set_loop_bounds(loop, Index(), extent)
     domains = [(Index(), extent) for extent in new_extents]
@@ -124,12 +124,12 @@ def _distinct(block: BlockOp, buffer: ir.Value, indices: Sequence[Index]) -> lis
     found: list[ir.Value] = []
     for index in indices:
         variable = index.as_leaf()
-        if variable is None or variable in found or variable not in block.iter_vars:
+        if variable is None or variable in found or variable not in nest.iter_vars(block):
             raise Refusal(f"{label(block)} does not index {nest.value_name(buffer)} by distinct "
                           f"iteration variables: {index}", block)  # fmt: skip
         found.append(variable)
     for variable, size in zip(found, buffer_shape(buffer), strict=True):
-        low, extent = block.domain_pairs[block.iter_vars.index(variable)]
+        low, extent = block.domain_pairs[nest.iter_vars(block).index(variable)]
         if as_index(low) != Index() or as_index(extent) != size:
             raise Refusal(f"{nest.value_name(variable)} does not run over the whole dimension of "
                           f"{nest.value_name(buffer)}", block)  # fmt: skip
@@ -139,7 +139,7 @@ def _distinct(block: BlockOp, buffer: ir.Value, indices: Sequence[Index]) -> lis
 def _own_loops(block: BlockOp) -> list[ForOp]:
     """The loop of each iteration variable: nothing but these are around the block."""
     around = nest.loops_around(block)
-    by_variable = {loop.induction_variable: loop for loop in around}
+    by_variable = {nest.loop_var(loop): loop for loop in around}
     found: list[ForOp] = []
     for binding in bindings_of(block):
         variable = binding.as_leaf()
@@ -176,7 +176,7 @@ def _copy_nest(
     for number, extent in enumerate(shape):
         loop = new_loop(f"i{number}", extent, at, attributes=wide)
         at = ir.InsertionPoint(loop.block)
-        rows.append((f"v{number}", "S", (Index(), extent), leaf(loop.induction_variable)))
+        rows.append((f"v{number}", "S", (Index(), extent), leaf(nest.loop_var(loop))))
     block = new_block(name, rows, at)
     if wide:
         block.operation.attributes["iter_dtype"] = wide["dtype"]
@@ -187,12 +187,12 @@ def _pad_block(operand: Operand, made: ir.Value, grown: Sequence[bool], place: P
     """`made[v] = buffer[v] if v is inside else 0`."""
     name = nest.value_name(made)
     block, at = _copy_nest(name, operand.buffer, buffer_shape(made), place)
-    point = [(leaf(v), Index({}, 1)) for v in block.iter_vars]
+    point = [(leaf(v), Index({}, 1)) for v in nest.iter_vars(block)]
     add_access(ReadOp, operand.buffer, point, at)
     add_access(WriteOp, made, point, at)
     condition: ir.Value | None = None
     sizes = buffer_shape(operand.buffer)
-    for variable, size, grows in zip(block.iter_vars, sizes, grown, strict=True):
+    for variable, size, grows in zip(nest.iter_vars(block), sizes, grown, strict=True):
         if grows:
             limit = write(size, at)
             part = arith.CmpIOp(arith.CmpIPredicate.slt, variable, limit, ip=at).result
@@ -201,12 +201,12 @@ def _pad_block(operand: Operand, made: ir.Value, grown: Sequence[bool], place: P
     assert condition is not None
     chosen = scf.IfOp(condition, [element], has_else=True, ip=at)
     with ir.InsertionPoint(chosen.then_block):
-        scf.yield_([memref.load(operand.buffer, list(block.iter_vars))])
+        scf.yield_([memref.load(operand.buffer, list(nest.iter_vars(block)))])
     with ir.InsertionPoint(chosen.else_block):
         zero = (ir.FloatAttr.get(element, 0.0) if isinstance(element, ir.FloatType)
                 else ir.IntegerAttr.get(element, 0))  # fmt: skip
         scf.yield_([arith.constant(element, zero)])
-    memref.StoreOp(chosen.results[0], made, list(block.iter_vars), ip=at)
+    memref.StoreOp(chosen.results[0], made, list(nest.iter_vars(block)), ip=at)
     return block
 
 
@@ -214,9 +214,9 @@ def _copy_out(output: Operand, made: ir.Value, place: Place) -> BlockOp:
     """`buffer[v] = made[v]` over the part that is not padding."""
     shape = buffer_shape(output.buffer)
     block, at = _copy_nest(nest.value_name(made), output.buffer, shape, place)
-    point = [(leaf(v), Index({}, 1)) for v in block.iter_vars]
+    point = [(leaf(v), Index({}, 1)) for v in nest.iter_vars(block)]
     add_access(ReadOp, made, point, at)
     add_access(WriteOp, output.buffer, point, at)
-    loaded = memref.LoadOp(made, list(block.iter_vars), ip=at).result
-    memref.StoreOp(loaded, output.buffer, list(block.iter_vars), ip=at)
+    loaded = memref.LoadOp(made, list(nest.iter_vars(block)), ip=at).result
+    memref.StoreOp(loaded, output.buffer, list(nest.iter_vars(block)), ip=at)
     return block

@@ -48,7 +48,7 @@ def require_reduction(block: ir.OpView) -> BlockOp:
 def loop_kinds(block: BlockOp, loop: ForOp) -> set[str]:
     """The kinds of the iteration variables that a loop drives."""
     pairs = zip(bindings_of(block), block.kinds, strict=True)
-    return {kind for binding, kind in pairs if binding.uses(loop.induction_variable)}
+    return {kind for binding, kind in pairs if binding.uses(nest.loop_var(loop))}
 
 
 # -- decompose_reduction ----------------------------------------------------------------------
@@ -87,8 +87,8 @@ def _init_conditions(
     """The parts of the predicate that the init needs: those over loops that it is under."""
     if not len(block.predicate):
         return []
-    known = {loop.induction_variable for loop in [*outer, *spatial]}
-    inside = {loop.induction_variable for loop in nest.loops_around(block)}
+    known = {nest.loop_var(loop) for loop in [*outer, *spatial]}
+    inside = {nest.loop_var(loop) for loop in nest.loops_around(block)}
     parts: list[Condition] = []
     for value, limit in conditions(block.predicate[0]):
         variables = {v for v in [*value.leaves(), *limit.leaves()] if v in inside}
@@ -111,10 +111,10 @@ def _init_block(
         extent, low = as_index(old.extent).substitute(values), as_index(old.min).substitute(values)
         attributes = old.operation.attributes
         kept = {k: attributes[k] for k in _KEPT if k in attributes}
-        name = f"{nest.value_name(old.induction_variable, 'i')}_init"
+        name = f"{nest.value_name(nest.loop_var(old), 'i')}_init"
         new = new_loop(name, extent, at, low=low, kind=old.kind.value, attributes=kept)
         mark_scheduled(new)
-        values[old.induction_variable] = leaf(new.induction_variable)
+        values[nest.loop_var(old)] = leaf(nest.loop_var(new))
         at = ir.InsertionPoint(new.block)
     rows = spatial_rows(block, values)
     predicate = join_conditions(
@@ -138,7 +138,7 @@ def spatial_rows(block: BlockOp, values: dict[ir.Value, Index]) -> list[Row]:
     return [
         (nest.value_name(v), "S", (as_index(low), as_index(extent)), binding.substitute(values))
         for v, kind, (low, extent), binding in zip(
-            block.iter_vars, block.kinds, block.domain_pairs, bindings_of(block), strict=True
+            nest.iter_vars(block), block.kinds, block.domain_pairs, bindings_of(block), strict=True
         )
         if kind == "S"
     ]
@@ -146,8 +146,8 @@ def spatial_rows(block: BlockOp, values: dict[ir.Value, Index]) -> list[Row]:
 
 def spatial_values(block: BlockOp, new: BlockOp, skip: int = 0) -> dict[ir.Value, Index]:
     """The spatial variables of `block` as those of `new`, which come after `skip` others."""
-    spatial = [v for v, kind in zip(block.iter_vars, block.kinds, strict=True) if kind == "S"]
-    made = new.iter_vars[skip : skip + len(spatial)]
+    spatial = [v for v, kind in zip(nest.iter_vars(block), block.kinds, strict=True) if kind == "S"]
+    made = nest.iter_vars(new)[skip : skip + len(spatial)]
     return {old: leaf(var) for old, var in zip(spatial, made, strict=True)}
 
 
@@ -266,8 +266,8 @@ def _partial_conditions(block: BlockOp, loop: ForOp, around: Sequence[ForOp]) ->
     at least the instance that initialises it."""
     if not len(block.predicate):
         return []
-    reducing = {o.induction_variable for o in around if loop_kinds(block, o) == {"R"}}
-    first = {v: Index() for v in reducing if v != loop.induction_variable}
+    reducing = {nest.loop_var(o) for o in around if loop_kinds(block, o) == {"R"}}
+    first = {v: Index() for v in reducing if v != nest.loop_var(loop)}
     kept: list[Condition] = []
     for value, limit in conditions(block.predicate[0]):
         if not any(v in reducing for v in [*value.leaves(), *limit.leaves()]):
@@ -290,13 +290,13 @@ def _partial_block(
     predicate = block.predicate[0] if len(block.predicate) else None
     new = new_block(name, rows, at, predicate)
     copy_dtype(block, new)
-    first = leaf(new.iter_vars[0])
+    first = leaf(nest.iter_vars(new)[0])
     values = spatial_values(block, new, skip=1)
-    inner = new.iter_vars[len(new.iter_vars) - len(reducing) :]
-    loops = {o.induction_variable: leaf(v) for o, v in zip(reducing, inner, strict=True)}
-    loops[loop.induction_variable] = first
+    inner = nest.iter_vars(new)[len(nest.iter_vars(new)) - len(reducing) :]
+    loops = {nest.loop_var(o): leaf(v) for o, v in zip(reducing, inner, strict=True)}
+    loops[nest.loop_var(loop)] = first
     for variable, kind, binding in zip(
-        block.iter_vars, block.kinds, bindings_of(block), strict=True
+        nest.iter_vars(block), block.kinds, bindings_of(block), strict=True
     ):
         if kind == "R":
             values[variable] = binding.substitute(loops)
@@ -322,7 +322,7 @@ def _partial_block(
 
 
 def _loop_row(loop: ForOp, kind: str) -> Row:
-    variable = loop.induction_variable
+    variable = nest.loop_var(loop)
     domain = (as_index(loop.min), as_index(loop.extent))
     return f"v{nest.value_name(variable, 'i')}", kind, domain, leaf(variable)
 
@@ -362,9 +362,9 @@ def _combining_block(
         extent, low = as_index(old.extent).substitute(values), as_index(old.min).substitute(values)
         kept = {k: old.operation.attributes[k] for k in ("dtype",)
                 if k in old.operation.attributes}  # fmt: skip
-        name = nest.value_name(old.induction_variable, "i")
+        name = nest.value_name(nest.loop_var(old), "i")
         new = new_loop(name, extent, at, low=low, attributes=kept)
-        values[old.induction_variable] = leaf(new.induction_variable)
+        values[nest.loop_var(old)] = leaf(nest.loop_var(new))
         at = ir.InsertionPoint(new.block)
     name, _, domain, binding = _loop_row(loop, "R")
     rows: list[Row] = [(name, "R", domain, binding.substitute(values))]
@@ -398,7 +398,7 @@ def _write_combination(
     inner = ir.InsertionPoint(made.block)
     indices = [write(i.substitute(spatial), inner) for i in element.indices]
     wider = list(indices)
-    wider.insert(axis, made.iter_vars[0])
+    wider.insert(axis, nest.iter_vars(made)[0])
     total = memref.LoadOp(element.buffer, indices, ip=inner).result
     part = memref.LoadOp(partial, wider, ip=inner).result
     combined = combiner.clone(ip=inner)

@@ -235,13 +235,12 @@ def buffer_shape(buffer: ir.Value, at: ir.InsertionPoint | None = None) -> list[
     ]
 
 
-def _dimension(buffer: ir.Value, number: int, at: ir.InsertionPoint | None) -> Index:
+def _dimension(buffer: ir.Value, number: int, given: ir.InsertionPoint | None) -> Index:
     for use in buffer.uses:
         op = use.owner.operation
         if op.name == "memref.dim" and as_index(op.operands[1]).as_constant() == number:
             return read(op.results[0])
-    if at is None:
-        at = ir.InsertionPoint.at_block_begin(buffer.owner)
+    at = ir.InsertionPoint.at_block_begin(buffer.owner) if given is None else given
     position = write(Index({}, number), at)
     return read(memref.DimOp(buffer, position, ip=at).result)
 
