@@ -84,9 +84,8 @@ def conv(
     reduced = [reduce_axis((0, kernel[x]), _REDUCE[i + 1]) for i, x in enumerate(letters)]
     out = {"N": size["N"], "C": kernel["O"]}
     for i, x in enumerate(letters):
-        extent = O.add(O.multiply(O.subtract(kernel[x], 1), dilations[i]), 1)
-        whole = O.subtract(O.add(O.add(size[x], before[i]), after[i]), extent)
-        out[x] = simplify(O.add(O.floordiv(whole, strides[i]), 1))
+        around = O.add(O.add(size[x], before[i]), after[i])
+        out[x] = _output_size(around, kernel[x], strides[i], dilations[i])
     order = [data_layout.index(x) for x in f"NC{letters}"]
 
     def body(*at: Any) -> PrimExpr:
@@ -113,6 +112,11 @@ def conv(
         f"conv{dims}d_{data_layout.lower()}",
         varargs_names=[names[x] for x in data_layout],
     )
+
+
+def _output_size(size: PrimExpr, kernel: PrimExpr, stride: int, dilation: int) -> PrimExpr:
+    extent = O.add(O.multiply(O.subtract(kernel, 1), dilation), 1)
+    return simplify(O.add(O.floordiv(O.subtract(size, extent), stride), 1))
 
 
 def _reduce_order(data_layout: str, rc: Any, reduced: Sequence[Any]) -> list[Any]:
