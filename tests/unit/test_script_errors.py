@@ -157,3 +157,13 @@ def test_a_handle_is_matched_once():
 def test_parse_errors_are_syntax_errors_and_ours():
     assert issubclass(ParseError, SyntaxError)
     assert issubclass(ParseError, Error)
+
+
+def test_calling_a_function_of_the_module_from_a_primitive_function():
+    with pytest.raises(ParseError, match="calling 'g' from a primitive function") as caught:
+        from_source(
+            "@I.ir_module\nclass M:\n"
+            "    @T.prim_func\n    def g():\n        pass\n"
+            "    @T.prim_func\n    def f():\n        M.g()\n"
+        )
+    assert caught.value.span.line == 8

@@ -165,12 +165,12 @@ def decl_buffer(shape: Any, dtype: Any = "float32", *args: Any, **options: Any) 
 
 
 def match_buffer(
-    source: Any, shape: Any = None, dtype: Any = "float32", *args: Any, **options: Any
+    param: Any, shape: Any = None, dtype: Any = "float32", *args: Any, **options: Any
 ) -> MatchBufferForm:
     """`T.match_buffer`: the buffer behind a handle parameter, or a view of a buffer's region."""
     if shape is None:
         raise TypeError("match_buffer needs a shape")
-    return MatchBufferForm(source, buffer_form("param", shape, dtype, *args, **options))
+    return MatchBufferForm(param, buffer_form("param", shape, dtype, *args, **options))
 
 
 def var(dtype: Any, name: str = "") -> Var:

@@ -77,6 +77,10 @@ class Semantics:
         """A binary operator; `function` is the one of the `operator` module."""
         return function(left, right)
 
+    def call(self, function: Any, positional: list[Any], keywords: dict[str, Any]) -> Any:
+        """A call."""
+        return function(*positional, **keywords)
+
 
 class Evaluator:
     """Evaluates expressions with the names of a VariableTable."""
@@ -128,7 +132,7 @@ class Evaluator:
     def _call(self, node: ast.Call) -> Any:
         function = self(node.func)
         positional, keywords = self.arguments(node)
-        return function(*positional, **keywords)
+        return self.semantics.call(function, positional, keywords)
 
     def _binop(self, node: ast.BinOp) -> Any:
         left, right = self(node.left), self(node.right)

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from relax_mlir import mlir
 from relax_mlir.dialects.attributes import to_attribute
-from relax_mlir.ir.function import BaseFunc
+from relax_mlir.ir.function import BaseFunc, GlobalVar
 from relax_mlir.script.forms.blocks import BlockForm
 from relax_mlir.script.forms.loops import LoopForm
 from relax_mlir.script.forms.statements import StoreForm
@@ -24,6 +24,7 @@ from relax_mlir.script.forms.types import (
     HandleType,
     LetType,
     MatchBufferForm,
+    match_buffer,
     var,
 )
 from relax_mlir.script.forms.views import BufferView
@@ -73,6 +74,14 @@ class TirSemantics(Semantics):
         if function in _COMPARISONS and isinstance(right, PrimExpr):
             return _COMPARISONS[function](left, right)
         return function(left, right)
+
+    def call(self, function: Any, positional: list[Any], keywords: dict[str, Any]) -> Any:
+        if isinstance(function, GlobalVar):
+            raise TypeError(
+                f"calling '{function.name_hint}' from a primitive function is not supported: "
+                "a Relax function calls it with R.call_tir"
+            )
+        return function(*positional, **keywords)
 
 
 _MEMORY = (Buffer, BufferRegion, BufferView)
@@ -183,16 +192,29 @@ class TirParser(DialectParser):
             for name, symbol in unpack(self.context.source, target, self.evaluate(value)):
                 self._define_symbol(name.id, symbol)
             self._done.add(statement)
-        elif getattr(callees[0], "__name__", "") == "match_buffer" and isinstance(target, ast.Name):
-            form = self.evaluate(value)
-            if isinstance(form, MatchBufferForm) and isinstance(form.source, _Handle):
-                if form.source.name in matched:
-                    message = f"handle '{form.source.name}' is matched twice"
-                    raise self.error(message, statement)
-                matched[form.source.name] = (target.id, form.buffer)
-                self._done.add(statement)
+        elif callees[0] is match_buffer and isinstance(target, ast.Name):
+            self._match_handle(target.id, statement, matched)
         elif not any(isinstance(n, ast.Call) for n in ast.walk(value)):
             self._try_define(target, value)
+
+    def _match_handle(
+        self, name: str, statement: ast.Assign, matched: dict[str, tuple[str, BufferForm]]
+    ) -> None:
+        """Note the buffer of a handle; a region of a buffer is matched where it stands."""
+        call = statement.value
+        assert isinstance(call, ast.Call)
+        sources = [*call.args, *(k.value for k in call.keywords if k.arg == "param")]
+        if not sources or not isinstance(sources[0], ast.Name):
+            return
+        if not self.names.is_local(sources[0].id):
+            return
+        form = self.evaluate(call)
+        if not isinstance(form, MatchBufferForm) or not isinstance(form.source, _Handle):
+            return
+        if form.source.name in matched:
+            raise self.error(f"handle '{form.source.name}' is matched twice", statement)
+        matched[form.source.name] = (name, form.buffer)
+        self._done.add(statement)
 
     def _callee(self, node: ast.expr) -> Any:
         """What a call calls, or None."""
