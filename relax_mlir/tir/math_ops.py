@@ -234,6 +234,8 @@ def binary(name: str, a: ir.Value, b: ir.Value, dtype: str) -> ir.Value:
 def convert(value: ir.Value, source: str, target: str, kind: ir.Type) -> ir.Value:
     """`value` of dtype `source` in dtype `target`, whose MLIR type is `kind`."""
     source, target = scalar_dtype(source), scalar_dtype(target)
+    if source == target:
+        return value
     if target == "bool":
         return compare("ne", value, constant_like(value, 0), source)
     unsigned_source = source == "bool" or dtypes.is_unsigned(source)
