@@ -11,6 +11,8 @@ _PIPELINES: dict[str, str] = {
         "relax-legalize-ops,relax-annotate-tir-op-pattern,relax-fold-constant,"
         "relax-fuse-ops,relax-fuse-tir"
     ),
+    # What compiling runs: as zero, and transposed operands of matmuls are read in place.
+    "relax-default": "relax-zero,relax-fuse-transpose-matmul,relax-fuse-tir",
 }
 
 

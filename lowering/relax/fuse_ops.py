@@ -48,12 +48,12 @@ class FuseOps(Pass):
             name: OpPatternKind(attributes_of_function(op).get("op_pattern", OpPatternKind.OPAQUE))
             for name, op in prim_functions(state).items()
         }
-        made = _Made()
+        made = FusedFunctions()
         for function in relax_functions(state):
             attributes = attributes_of_function(function)
             if "Primitive" in attributes or "Codegen" in attributes:
                 continue
-            fuser = _Fuser(state, function, made)
+            fuser = Fuser(state, function, made)
             for block in dataflow_blocks(function):
                 ops = operations(block)[:-1]
                 nodes = _graph(ops, operations(block)[-1], patterns)
@@ -121,7 +121,7 @@ def _members(ops: list[ir.Operation], groups: list[Group]) -> list[list[ir.Opera
 
 
 @dataclass
-class _Made:
+class FusedFunctions:
     """What was made so far: function names by structure, and how many results of each prefix."""
 
     functions: dict[Hashable, str] = field(default_factory=dict)
@@ -134,10 +134,10 @@ class _Made:
         return f"{prefix}{number}" if number else prefix
 
 
-class _Fuser:
+class Fuser:
     """Moves groups of operations of one function into functions of their own."""
 
-    def __init__(self, state: ModuleState, function: ir.Operation, made: _Made) -> None:
+    def __init__(self, state: ModuleState, function: ir.Operation, made: FusedFunctions) -> None:
         self.state = state
         self.function = function
         self.made = made
@@ -362,7 +362,8 @@ def bound_symbols(kind: ir.Type) -> set[str]:
 
 
 def _fused_name(members: list[ir.Operation]) -> str:
-    parts = [callee_of(op) for op in members if op.name == "relax.call_tir"]
+    calls = [op for op in members if op.name == "relax.call_tir"]
+    parts = [callee_of(op).removeprefix("fused_") for op in calls]
     name = "_".join(["fused", *parts])
     if len(name) <= _LONGEST_NAME:
         return name
@@ -371,4 +372,4 @@ def _fused_name(members: list[ir.Operation]) -> str:
     return f"{name[:_LONGEST_NAME]}_{zlib.crc32(name.encode()):08x}"
 
 
-__all__ = ["FuseOps", "bound_symbols"]
+__all__ = ["FuseOps", "FusedFunctions", "Fuser", "bound_symbols"]

@@ -47,7 +47,7 @@ def op_pattern(function: ir.Operation) -> OpPatternKind:
     kind = OpPatternKind.ELEMENTWISE
     body = entry_block(function)
     blocks = [op for op in walk(function) if op.name == "tir.block"]
-    if not blocks or _has_code_outside_blocks(body):
+    if not blocks or _has_code_outside_blocks(body) or _is_bound_to_threads(function):
         return OpPatternKind.OPAQUE
     for block in blocks:
         found = _block_pattern(block, body)
@@ -61,6 +61,46 @@ def op_pattern(function: ir.Operation) -> OpPatternKind:
         # As in softmax: a reduction whose result is then used at every element.
         kind = OpPatternKind.OUT_ELEMENTWISE_FUSABLE if reduced_then_mapped else max(kind, found)
     return kind
+
+
+def _is_bound_to_threads(function: ir.Operation) -> bool:
+    """Kernels of a GPU each have a launch of their own."""
+    return any(op.name == "tir.for" and "thread" in op.attributes for op in walk(function))
+
+
+def is_transpose(function: ir.Operation) -> bool:
+    """True for a function that only permutes the dimensions of its one input."""
+    blocks = [op for op in walk(function) if op.name == "tir.block"]
+    if len(blocks) != 1 or _has_code_outside_blocks(entry_block(function)):
+        return False
+    store = _only_store(blocks[0].regions[0].blocks[0])
+    value = None if store is None else _defining(store.op.operands[0])
+    if store is None or value is None or value.name != "memref.load":
+        return False
+    load = _load(value)
+    if not all(isinstance(index, ir.BlockArgument) for index in [*store.indices, *load.indices]):
+        return False
+    target, source = ([_key(i) for i in access.indices] for access in (store, load))
+    return target != source and len(set(target)) == len(target) and set(target) == set(source)
+
+
+def multiplied_parameters(function: ir.Operation) -> set[int]:
+    """The parameters whose elements a multiply-add reduction of the function multiplies."""
+    parameters = list(entry_block(function).arguments)
+    found: set[int] = set()
+    for op in walk(function):
+        if op.name != "tir.block":
+            continue
+        store = _only_store(op.regions[0].blocks[0])
+        if store is None or not _is_multiply_add(store):
+            continue
+        total = _defining(store.op.operands[0])
+        factors = _defining(total.operands[1]) if total is not None else None
+        for operand in factors.operands if factors is not None else ():
+            load = _without_casts(operand)
+            if load is not None:
+                found |= {i for i, p in enumerate(parameters) if p == load.operands[0]}
+    return found
 
 
 def _has_code_outside_blocks(body: ir.Block) -> bool:

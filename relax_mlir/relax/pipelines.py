@@ -25,23 +25,12 @@ def zero_pipeline(*, enable_warning: bool = False) -> Pass:
 
 
 def default_build_pipeline() -> Pass:
-    """What `relax.build` runs: the zero pipeline after dead code is gone.
+    """What `relax.build` runs: as zero, and transposed operands of matmuls are read in place.
 
     TVM's default does not fuse; nothing else differs for the user.
     """
-    return Sequential(
-        [
-            transform.DeadCodeElimination(),
-            transform.CanonicalizeBindings(),
-            *_passes_of(zero_pipeline()),
-        ],
-        name="default_build",
-    )
-
-
-def _passes_of(pipeline: Pass) -> list[Any]:
-    assert isinstance(pipeline, Sequential)
-    return pipeline.passes
+    fuse_transposes = [transform.FuseTransposeMatmul(), transform.FuseTIR()]
+    return Sequential([zero_pipeline(), *fuse_transposes], name="default_build")
 
 
 PIPELINE_MAP: dict[str, Callable[..., Pass]] = {

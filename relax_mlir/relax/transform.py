@@ -92,6 +92,11 @@ def FuseTIR() -> Pass:
     return _lowering("FuseTIR", "relax-fuse-tir")
 
 
+def FuseTransposeMatmul() -> Pass:
+    """Group each matmul with the transpositions of its operands; FuseTIR has to follow."""
+    return _lowering("FuseTransposeMatmul", "relax-fuse-transpose-matmul")
+
+
 # -- constants, symbols, parameters -----------------------------------------------------------
 
 

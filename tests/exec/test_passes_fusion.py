@@ -84,6 +84,30 @@ class Diamond:
         return (f, g)
 
 
+@I.ir_module
+class Transposed:
+    @R.function
+    def main(
+        x: R.Tensor(("n", 6), "float32"),
+        w: R.Tensor((5, 6), "float32"),
+        q: R.Tensor((2, 3, 4), "float32"),
+        k: R.Tensor((2, 7, 4), "float32"),
+    ):
+        with R.dataflow():
+            wt = R.permute_dims(w)
+            a = R.matmul(x, wt)
+            xt = R.permute_dims(x)
+            b = R.matmul(xt, a)
+            c = R.nn.relu(b)
+            d = R.matmul(x, wt)
+            kt = R.permute_dims(k, axes=[0, 2, 1])
+            e = R.matmul(q, kt)
+            f = R.multiply(e, R.const(0.5, "float32"))
+            g = R.sum(wt, axis=0)
+            R.output(a, c, d, f, g)
+        return (a, c, d, f, g)
+
+
 def run(mod: IRModule, pipeline: str, arguments: list[np.ndarray]) -> list[np.ndarray]:
     executable = relax.build(PassPipeline(pipeline)(mod), relax_pipeline=None)
     return [out.numpy() for out in relax.VirtualMachine(executable)["main"](*arguments)]
@@ -111,6 +135,20 @@ def test_fusion_changes_no_result(mod: IRModule, arguments: list[np.ndarray]):
     assert len(plain) == len(fused)
     for one, other in zip(plain, fused, strict=True):
         np.testing.assert_allclose(other, one, rtol=2e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("n", [0, 1, 4, 33])
+def test_transposed_operands_are_read_in_place(n: int):
+    arguments = random((n, 6), (5, 6), (2, 3, 4), (2, 7, 4))
+    x, w, q, k = arguments
+    fused = run(Transposed, "relax-default", arguments)
+    a = x @ w.T
+    expected = [a, np.maximum(x.T @ a, 0), a, (q @ k.transpose(0, 2, 1)) * 0.5, w.sum(1)]
+    for one, other in zip(fused, expected, strict=True):
+        np.testing.assert_allclose(one, other, rtol=2e-5, atol=1e-5)
+    names = [v.name_hint for v in PassPipeline("relax-default")(Transposed).get_global_vars()]
+    # Only the sum still needs the transposed weights.
+    assert sum("transpose" in name and not name.startswith("fused") for name in names) == 1
 
 
 def test_planning_and_cleaning_change_no_result():
