@@ -8,6 +8,7 @@ from relax_mlir.dialects.tir.blocks import BlockOp, ReadOp, WriteOp
 from relax_mlir.mlir import ir
 from relax_mlir.tir.schedule import nest
 from relax_mlir.tir.schedule.analysis import Access, init_of, reads_of, root_buffer, writes_of
+from relax_mlir.tir.schedule.digits import Digit, dense, independent
 from relax_mlir.tir.schedule.index import (
     Index,
     Leaf,
@@ -121,26 +122,15 @@ def clipped(box: Interval, extent: Index) -> Interval:
 
 
 def is_exact(block: BlockOp, access: Access, inside: Callable[[ir.Value], bool]) -> bool:
-    """True when an access touches every element of its box as the variables inside run.
-
-    Each dimension must run without gaps, over variables that no other dimension uses.
-    """
+    """True when an access touches every element of its box as the variables inside run."""
     values = {v: as_index(b) for v, b in zip(nest.iter_vars(block), block.bindings, strict=True)}
-    used: set[ir.Value] = set()
+    digits: list[Digit] = []
     for offset, size in access.region:
-        reach = size.substitute(values)
-        terms = sorted(offset.substitute(values).terms.items(), key=lambda term: abs(term[1]))
-        for monomial, k in terms:
-            term = Index({monomial: 1})
-            variables = [v for v in term.leaves() if inside(v)]
-            if not variables:
-                continue
-            pair = value_domain(variables[0]) if term.as_leaf() is not None else None
-            if pair is None or variables[0] in used or not proves_nonnegative(reach - abs(k)):
-                return False
-            used.add(variables[0])
-            reach = reach + (pair[1] - 1) * abs(k)
-    return True
+        found = dense(offset.substitute(values), size.substitute(values), inside)
+        if found is None:
+            return False
+        digits += found
+    return independent(digits)
 
 
 class _Boxes:

@@ -27,6 +27,7 @@ from relax_mlir.tir.schedule.analysis import (
 )
 from relax_mlir.tir.schedule.bindings import determined, varying
 from relax_mlir.tir.schedule.body import iter_values
+from relax_mlir.tir.schedule.digits import Digit, dense, independent
 from relax_mlir.tir.schedule.error import Refusal, label
 from relax_mlir.tir.schedule.index import (
     Index,
@@ -337,43 +338,35 @@ def _require_contained(
 def _require_all_instances(block: BlockOp, domain: Domain, loop: ForOp) -> None:
     """Over all iterations every instance must run, one of a reduction exactly once."""
     outer = [nest.loop_var(around) for around in [*nest.loops_around(loop), loop]]
-    rows = zip(nest.iter_vars(block), block.domain_pairs, strict=True)
-    for variable, (low, extent) in rows:
-        if not _covers(domain[variable], as_index(low), as_index(extent), outer):
-            raise Refusal(
-                f"the iterations of {label(loop)} do not reach every value of "
-                f"{nest.value_name(variable)} of {label(block)}",
-                block,
-                loop,
-            )
+    digits: list[Digit] = []
+    for variable, (low, extent) in zip(nest.iter_vars(block), block.domain_pairs, strict=True):
+        found = _covering(domain[variable], as_index(low), as_index(extent), outer)
+        if found is None:
+            name = nest.value_name(variable)
+            raise Refusal(f"the iterations of {label(loop)} do not reach every value of {name} of "
+                          f"{label(block)}", block, loop)  # fmt: skip
+        digits += found
+    if not independent(digits):
+        raise Refusal(f"the iterations of {label(loop)} do not reach every instance of "
+                      f"{label(block)}", block, loop)  # fmt: skip
     lows = [low for low, _ in domain.values()]
     if is_reduction(block) and not _disjoint(domain, lows, outer):
         raise Refusal(f"iterations of {label(loop)} would run the same instance of {label(block)} "
                       "more than once, and it accumulates", block, loop)  # fmt: skip
 
 
-def _covers(own: tuple[Index, Index], low: Index, extent: Index, outer: list[ir.Value]) -> bool:
-    """True when `[low_i, low_i + size)` over the outer loops leaves no gap in the domain."""
+def _covering(
+    own: tuple[Index, Index], low: Index, extent: Index, outer: list[ir.Value]
+) -> list[Digit] | None:
+    """The digits of the outer loops with which `[start, start + size)` covers the domain."""
     start, size = own
     whole = interval(start, lambda v: v in outer)
     if whole is None:
-        return False
-    if not (proves_nonnegative(low - whole[0])
-            and proves_nonnegative(whole[1] + size - low - extent)):  # fmt: skip
-        return False
-    reach = size
-    for monomial, k in sorted(start.terms.items(), key=lambda term: abs(term[1])):
-        term = Index({monomial: 1})
-        variables = [v for v in term.leaves() if v in outer]
-        if not variables:
-            continue
-        if term.as_leaf() is None:
-            return size == extent
-        pair = value_domain(variables[0])
-        if pair is None or not proves_nonnegative(reach - abs(k)):
-            return False
-        reach = reach + (pair[1] - 1) * abs(k)
-    return True
+        return None
+    begins, ends = proves_nonnegative(low - whole[0]), whole[1] + size - low - extent
+    if not (begins and proves_nonnegative(ends)):
+        return None
+    return [] if size == extent else dense(start, size, lambda v: v in outer)
 
 
 def _disjoint(domain: Domain, lows: list[Index], outer: list[ir.Value]) -> bool:

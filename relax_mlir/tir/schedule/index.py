@@ -44,34 +44,49 @@ Monomial: TypeAlias = "tuple[Atom, ...]"
 class Index:
     """`sum(coefficient * product(atoms)) + constant`; equal expressions compare equal."""
 
-    __slots__ = ("_key", "constant", "terms")
+    __slots__ = ("_hash", "constant", "terms")
 
     def __init__(self, terms: Mapping[Monomial, int] | None = None, constant: int = 0):
-        self.terms = {m: k for m, k in (terms or {}).items() if k}
+        self.terms = {m: k for m, k in terms.items() if k} if terms else {}
         self.constant = constant
-        self._key = (frozenset(self.terms.items()), constant)
+        self._hash: int | None = None
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Index) and self._key == other._key
+        return (
+            isinstance(other, Index)
+            and self.constant == other.constant
+            and self.terms == other.terms
+        )
 
     def __hash__(self) -> int:
-        return hash(self._key)
+        if self._hash is None:
+            self._hash = hash((frozenset(self.terms.items()), self.constant))
+        return self._hash
 
     def __add__(self, other: Index | int) -> Index:
         other = as_index(other)
+        if not other.terms:
+            return Index(self.terms, self.constant + other.constant)
         terms = dict(self.terms)
         for monomial, k in other.terms.items():
             terms[monomial] = terms.get(monomial, 0) + k
         return Index(terms, self.constant + other.constant)
 
     def __neg__(self) -> Index:
-        return self * -1
+        return self._scaled(-1)
 
     def __sub__(self, other: Index | int) -> Index:
         return self + -as_index(other)
 
+    def _scaled(self, factor: int) -> Index:
+        return Index({m: k * factor for m, k in self.terms.items()}, self.constant * factor)
+
     def __mul__(self, other: Index | int) -> Index:
         other = as_index(other)
+        if not other.terms:
+            return self._scaled(other.constant)
+        if not self.terms:
+            return other._scaled(self.constant)
         terms: dict[Monomial, int] = {}
         for a, ka in [*self.terms.items(), ((), self.constant)]:
             for b, kb in [*other.terms.items(), ((), other.constant)]:
