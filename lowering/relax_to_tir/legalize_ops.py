@@ -10,10 +10,10 @@ from __future__ import annotations
 import importlib
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
 
 from relax_mlir.dialects.relax.spec import spec_of
 from relax_mlir.lowering.passes import ModuleState, Pass, register_pass
+from relax_mlir.lowering.relax_to_tir.dynamic import EXPANSIONS, Expansion
 from relax_mlir.lowering.relax_to_tir.operands import NotLegalizable, make_call
 from relax_mlir.lowering.relax_to_tir.prim_funcs import PrimFuncs
 from relax_mlir.lowering.relax_to_tir.rows import ROWS, Row
@@ -59,14 +59,19 @@ def _legalize_region(
             for inner in op.regions:
                 _legalize_region(inner, state, made, skip)
             spec = spec_of(op)
-            row = None if spec is None or spec.name in skip else rows().get(spec.name)
-            if row is not None:
-                _legalize(op, row, state, made)
+            if spec is not None and spec.name not in skip:
+                _legalize(op, spec.name, state, made)
 
 
-def _legalize(op: ir.Operation, row: Row, state: ModuleState, made: PrimFuncs) -> Any:
+def _legalize(op: ir.Operation, name: str, state: ModuleState, made: PrimFuncs) -> None:
+    row, expansion = rows().get(name), EXPANSIONS.get(name)
     try:
-        new = make_call(op, row, state, made)
+        if row is not None:
+            new = make_call(op, row, state, made)
+        elif expansion is not None:
+            new = expansion(Expansion(op, state, made))
+        else:
+            return
     except NotLegalizable:
         return
     op.results[0].replace_all_uses_with(new)

@@ -7,9 +7,11 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
+from relax_mlir.lowering.relax_to_tir.rows import is_zero
 from relax_mlir.tir.buffer import Buffer
 from relax_mlir.tir.builder import PrimFuncBuilder
 from relax_mlir.tir.expr import PrimExpr
+from relax_mlir.tir.operators import const
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,9 @@ def flattened(buffer: Buffer, position: Any) -> tuple[Any, ...]:
     """The indices of the element at a position of the flattened buffer."""
     indices: list[Any] = []
     rest = position
-    for size in reversed(buffer.shape):
-        indices.append(rest % size)
-        rest = rest // size
-    return tuple(reversed(indices))
+    for size in reversed(buffer.shape[1:]):
+        # Of an empty buffer nothing is read; a zero only must not divide.
+        divisor = const(1, "int64") if is_zero(size) else size
+        indices.append(rest % divisor)
+        rest = rest // divisor
+    return tuple(reversed([*indices, rest] if buffer.ndim else indices))

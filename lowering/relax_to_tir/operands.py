@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from relax_mlir import te
@@ -84,7 +85,7 @@ class Arguments:
             return [self.size(dim) for dim in shape.dims]
         if types.prim_info(group.type) is not None:
             return self._scalar(group)
-        return self._tensor(group)
+        return self.tensor(group)
 
     def size(self, dim: Dim) -> PrimExpr:
         """A dimension as an int64 expression; symbols are variables of this function."""
@@ -104,7 +105,8 @@ class Arguments:
                 return te.const(attribute.value, dtype)
         raise NotLegalizable
 
-    def _tensor(self, value: ir.Value) -> te.Tensor:
+    def tensor(self, value: ir.Value) -> te.Tensor:
+        """A placeholder for a tensor value, which becomes an argument of the call."""
         info = types.tensor_info(value.type)
         if info is None or info.dims is None or info.dtype is None:
             raise NotLegalizable
@@ -116,10 +118,9 @@ class Arguments:
         return tensor
 
 
-def _results(op: ir.Operation, arguments: Arguments) -> list[Result]:
+def _results(kind: ir.Type, arguments: Arguments) -> list[Result]:
     """The inferred outputs.  A shape that is not known (such as that of operands which broadcast
     only if two symbols are equal) leaves the operator as it is."""
-    kind = op.results[0].type
     fields = types.tuple_fields(kind)
     found: list[Result] = []
     for output in [kind] if fields is None else fields:
@@ -137,14 +138,38 @@ def make_call(op: ir.Operation, row: Row, state: ModuleState, made: PrimFuncs) -
     """
     arguments = Arguments(state, row.immediate)
     operands = arguments.collect(op)
-    results = _results(op, arguments)
-    make = _from_loops if row.loops else _from_tensors
+    results = _results(op.results[0].type, arguments)
+    attributes = attributes_of(op)
     try:
-        function, extra = make(op, row, operands, arguments, results)
+        if row.loops:
+            write = partial(row.function, **attributes)
+            function, extra = _from_loops(write, row.name, operands, arguments, results)
+        else:
+            function, extra = _from_tensors(op, row, operands, arguments, results)
     except Error as error:
         raise CompileError(f"{op.name}: {error} (in {op.location})") from error
     name = made.add(function, row.name)
-    return _call_tir(op, name, arguments, extra)
+    return _call_tir(op, name, arguments, extra, op.results[0].type, op.location)
+
+
+def call_loops(
+    op: ir.Operation,
+    name: str,
+    write: Callable[..., None],
+    values: Sequence[ir.Value],
+    kind: ir.Type,
+    state: ModuleState,
+    made: PrimFuncs,
+) -> ir.Value:
+    """Call, in front of `op`, a function of statements on other values than the operator's own.
+
+    `write` gets a PrimFuncBuilder, a buffer for each of `values` and one for each output of `kind`.
+    """
+    arguments = Arguments(state, ())
+    operands = [arguments.tensor(value) for value in values]
+    results = _results(kind, arguments)
+    function, extra = _from_loops(write, name, operands, arguments, results)
+    return _call_tir(op, made.add(function, name), arguments, extra, kind, _unnamed(op.location))
 
 
 def _from_tensors(
@@ -165,24 +190,24 @@ def _from_tensors(
 
 
 def _from_loops(
-    op: ir.Operation,
-    row: Row,
+    write: Callable[..., None],
+    name: str,
     operands: Sequence[Any],
     arguments: Arguments,
     results: Sequence[Result],
 ) -> tuple[PrimFunc, list[Var]]:
-    """The function of a row of statements, and its scalar parameters."""
+    """The function that `write` writes, and its scalar parameters."""
     build = PrimFuncBuilder("main", attrs={"tir.noalias": True})
     taken: set[str] = set()
 
-    def parameter(name: str, shape: Sequence[Any], dtype: str) -> Buffer:
-        while name in taken:
-            name += "_1"
-        taken.add(name)
-        return build.buffer_param(name, list(shape), dtype)
+    def parameter(hint: str, shape: Sequence[Any], dtype: str) -> Buffer:
+        while hint in taken:
+            hint += "_1"
+        taken.add(hint)
+        return build.buffer_param(hint, list(shape), dtype)
 
     buffers = {t: parameter(t.name, t.shape, t.dtype) for t in arguments.tensors}
-    outputs = [parameter(f"T_{row.name}", r.shape, r.dtype) for r in results]
+    outputs = [parameter(f"T_{name}", r.shape, r.dtype) for r in results]
     extra = _unbound(arguments, [b.shape for b in (*buffers.values(), *outputs)])
     for var in extra:
         build.scalar_param(var)
@@ -192,7 +217,7 @@ def _from_loops(
             return [given(entry) for entry in operand]
         return buffers[operand] if isinstance(operand, te.Tensor) else operand
 
-    row.function(build, *map(given, operands), *outputs, **attributes_of(op))
+    write(build, *map(given, operands), *outputs)
     return build.finish(), extra
 
 
@@ -220,15 +245,16 @@ def _call_tir(
     name: str,
     arguments: Arguments,
     extra: Sequence[Var],
+    kind: ir.Type,
+    location: ir.Location,
 ) -> ir.Value:
     operands = list(arguments.values)
     attributes: dict[str, ir.Attribute] = {"callee": ir.FlatSymbolRefAttr.get(name)}
     with ir.InsertionPoint(op):
         if extra:
             shape = types.shape_type([var.name for var in extra])
-            operands.append(create("relax.shape_expr", [shape], loc=_unnamed(op.location)).result)
-        kind = op.results[0].type
-        return create("relax.call_tir", [kind], operands, attributes, loc=op.location).result
+            operands.append(create("relax.shape_expr", [shape], loc=_unnamed(location)).result)
+        return create("relax.call_tir", [kind], operands, attributes, loc=location).result
 
 
 def _unnamed(location: ir.Location) -> ir.Location:

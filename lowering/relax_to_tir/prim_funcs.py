@@ -21,6 +21,9 @@ class PrimFuncs:
         self._names: set[str] = set()
         self._by_content: dict[str, str] = {}
         self._before: ir.Operation | None = None
+        self._symbols: set[str] = set()
+        self._module = state.module
+        self._text: str | None = None
         for op in state.functions():
             name = ir.StringAttr(op.attributes["sym_name"]).value
             self._names.add(name)
@@ -45,6 +48,15 @@ class PrimFuncs:
         else:
             ir.InsertionPoint(self._before).insert(op)
         return name
+
+    def is_symbol(self, name: str) -> bool:
+        """Whether some function may use a name for a symbolic size already."""
+        if self._text is None:
+            self._text = str(self._module)
+        return name in self._symbols or name in self._text
+
+    def add_symbol(self, name: str) -> None:
+        self._symbols.add(name)
 
     def _fresh(self, hint: str) -> str:
         name, number = hint, 0

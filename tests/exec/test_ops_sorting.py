@@ -170,6 +170,46 @@ def _scatter_cases() -> list[Case]:
     return cases  # fmt: skip
 
 
+def _unique_cases() -> list[Case]:
+    ties = random((6, 7), "int32", -4, 4)
+    numbers = np.array([2, np.nan, 1, 2, np.nan, -np.inf, 0.0, -0.0], "float32")
+    more = {"return_index": True, "return_inverse": True, "return_counts": True}
+
+    def everything(x: Any) -> Any:
+        values, index, inverse, counts = np.unique(x, True, True, True)
+        return values, index, inverse.reshape(-1), counts
+
+    rows = [[random((n, 3), "int32", 0, 2)] for n in (1, 4, 30)]
+    return [
+        Case("unique", [ties], np.unique),
+        Case("unique", [numbers], np.unique),
+        Case("unique", [ties], everything, more),
+        Case("unique", [random((5,))], np.unique),
+        Case("unique", [np.zeros((0, 3), "float32")], np.unique),
+        Case("unique", rows[1], everything, more, {0: ("n", 3)}, calls=rows),
+        Case("nonzero", [random((4, 5), "int32", -1, 1)], lambda x: np.stack(np.nonzero(x))),
+        Case("nonzero", [random((9,), "bool")], lambda x: np.stack(np.nonzero(x))),
+        Case("nonzero", [np.zeros((3, 2), "float32")], lambda x: np.stack(np.nonzero(x))),
+        Case("nonzero", [np.array([[np.nan, 0], [-0.0, 2]], "float32")],
+             lambda x: np.stack(np.nonzero(x))),
+        Case("nonzero", rows[1], lambda x: np.stack(np.nonzero(x)), {}, {0: ("n", 3)}, calls=rows),
+    ]  # fmt: skip
+
+
+def _dynamic_slice_cases() -> list[Case]:
+    def sliced(x: Any, begin: Any, end: Any, strides: Any) -> np.ndarray:
+        return x[tuple(map(slice, begin.tolist(), end.tolist(), strides.tolist()))]
+
+    x = random((7, 9))
+    bounds = [
+        ([1, 0], [5, 9], [1, 1]), ([0, 8], [7, 0], [3, -2]), ([-3, 2], [100, -1], [1, 2]),
+        ([5, 0], [2, 3], [1, 1]), ([0, 0], [0, 0], [1, 1]),
+    ]  # fmt: skip
+    calls = [[x, *[np.array(v, "int64") for v in rows]] for rows in bounds]
+    return [Case("dynamic_strided_slice", calls[0], sliced, calls=calls)]
+
+
+DYNAMIC = Program([*_unique_cases(), *_dynamic_slice_cases()])
 SCANS = Program([*_scan_cases(), *_scatter_cases()])
 SORTING = Program(_sorting_cases())
 
@@ -182,3 +222,8 @@ def test_scan_and_scatter(case: Case) -> None:
 @pytest.mark.parametrize("case", SORTING.cases, ids=repr)
 def test_sorting(case: Case) -> None:
     SORTING.check(case)
+
+
+@pytest.mark.parametrize("case", DYNAMIC.cases, ids=repr)
+def test_sizes_that_depend_on_values(case: Case) -> None:
+    DYNAMIC.check(case)
