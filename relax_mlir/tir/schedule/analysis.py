@@ -56,11 +56,16 @@ def root_buffer(buffer: ir.Value) -> ir.Value:
 
 
 def read_buffers(block: BlockOp) -> list[ir.Value]:
-    return list(dict.fromkeys(root_buffer(access.buffer) for access in reads_of(block)))
+    return _buffers(block, ReadOp)
 
 
 def written_buffers(block: BlockOp) -> list[ir.Value]:
-    return list(dict.fromkeys(root_buffer(access.buffer) for access in writes_of(block)))
+    return _buffers(block, WriteOp)
+
+
+def _buffers(block: BlockOp, kind: type[AccessOp]) -> list[ir.Value]:
+    accesses = [op for op in block.block.operations if isinstance(op, kind)]
+    return list(dict.fromkeys(root_buffer(op.buffer) for op in accesses))
 
 
 def init_of(block: BlockOp) -> InitOp | None:
