@@ -21,7 +21,8 @@ class CallOp(VariadicOperation, name="call"):
 
     `kind` is one of CALL_KINDS, `callee` the function's name.  `literals` has an entry for each
     argument: a string argument itself, or unit where the next operand is the argument.
-    Discardable: `dtype`, the TVM dtype of an unsigned result.
+    Discardable: `dtype`, the TVM dtype of an unsigned result; `buffer_dtypes`, those of the
+    arguments that are buffers ("" for others).
     """
 
     kind: ir.StringAttr

@@ -3,7 +3,8 @@
 `T.call_extern` becomes a call of the C function of that name, which has to be linked with the
 program or be part of the process.  `T.call_packed` calls a registered function through the TVM FFI;
 when it fails, the error stays raised in the thread, and the function is marked
-(`ffi.may_raise`) so that whoever calls it looks for one.
+(`ffi.may_raise`) so that whoever calls it looks for one.  It gets buffers as tensors of its own,
+whose contents are copied back after the call.
 """
 
 from __future__ import annotations
@@ -12,15 +13,18 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from relax_mlir.dialects import dtypes
 from relax_mlir.errors import CompileError
 from relax_mlir.lowering.passes import ModuleState, Pass, register_pass
-from relax_mlir.lowering.to_llvm.ffi_abi import ANY, KIND
+from relax_mlir.lowering.to_llvm.ffi_abi import ANY, DLTENSOR, KIND, OBJECT_HEADER, dtype_word
 from relax_mlir.lowering.to_llvm.ffi_signature import MAY_RAISE, is_prim_func, symbol_name
-from relax_mlir.lowering.to_llvm.ffi_support import SUPPORT_SYMBOLS
+from relax_mlir.lowering.to_llvm.ffi_support import DECLARATIONS, SUPPORT_SYMBOLS
 from relax_mlir.lowering.to_llvm.ffi_text import quote
-from relax_mlir.mlir import arith, ir
+from relax_mlir.mlir import arith, ir, memref
 
 __all__ = ["LowerCalls"]
+
+_CPU = 1  # kDLCPU
 
 
 @register_pass("tir-lower-calls")
@@ -90,12 +94,12 @@ class _CallLowering:
     def _number(self, value: int, bits: int) -> ir.Value:
         return arith.constant(ir.IntegerType.get_signless(bits), value)
 
-    def _field(self, pointer: ir.Value, *path: int) -> ir.Value:
+    def _field(self, pointer: ir.Value, *path: int, kind: ir.Type | None = None) -> ir.Value:
         return self._create(
             "llvm.getelementptr",
             [self.pointer],
             [pointer],
-            elem_type=ir.TypeAttr.get(self.any),
+            elem_type=ir.TypeAttr.get(kind or self.any),
             rawConstantIndices=ir.DenseI32ArrayAttr.get(list(path)),
             noWrapFlags=ir.Attribute.parse("0 : i32"),
         ).result
@@ -106,12 +110,12 @@ class _CallLowering:
     def _load(self, pointer: ir.Value, kind: ir.Type) -> ir.Value:
         return self._create("llvm.load", [kind], [pointer]).result
 
-    def _stack(self, count: int) -> ir.Value:
-        """Room for `count` Anys for as long as the function runs: calls may be in loops."""
+    def _stack(self, count: int, element: ir.Type | None = None) -> ir.Value:
+        """Room for `count` Anys (or others) while the function runs: calls may be in loops."""
         entry = self.function.regions[0].blocks[0]
         with ir.InsertionPoint.at_block_begin(entry):
             size = self._number(max(1, count), 32)
-            kind = ir.TypeAttr.get(self.any)
+            kind = ir.TypeAttr.get(element or self.any)
             return self._create("llvm.alloca", [self.pointer], [size], elem_type=kind).result
 
     def _string(self, text: str) -> ir.Value:
@@ -159,6 +163,13 @@ class _CallLowering:
             for entry in ir.ArrayAttr(self.op.attributes["literals"])
         ]
 
+    def _dtypes(self) -> list[str]:
+        """TVM's dtypes of buffer arguments; "" of others and where the call does not say."""
+        attributes = self.op.attributes
+        if "buffer_dtypes" not in attributes:
+            return [""] * len(ir.ArrayAttr(attributes["literals"]))
+        return [ir.StringAttr(entry).value for entry in ir.ArrayAttr(attributes["buffer_dtypes"])]
+
     def _extern(self) -> ir.Value | None:
         operands = [
             self._string(argument) if isinstance(argument, str) else self._plain(argument)
@@ -188,30 +199,98 @@ class _CallLowering:
         self.function.attributes[MAY_RAISE] = ir.UnitAttr.get()
         arguments = self._arguments()
         args, out = self._stack(len(arguments)), self._stack(1)
-        for index, argument in enumerate(arguments):
-            self._write_any(args, index, argument)
+        for index, (argument, dtype) in enumerate(zip(arguments, self._dtypes(), strict=True)):
+            self._write_any(args, index, argument, dtype)
+        buffers = {
+            index: argument
+            for index, argument in enumerate(arguments)
+            if not isinstance(argument, str) and isinstance(argument.type, ir.MemRefType)
+        }
+        if buffers:
+            args = self._own_all(args, len(arguments))
         name, support = self._string(self.callee), "relax_ffi_call_global"
         for symbol in (support, "relax_ffi_release"):
-            self._declare(symbol, f"llvm.func @{symbol}{SUPPORT_SYMBOLS[symbol]}")
+            self._declare_support(symbol)
         length = self._number(len(self.callee.encode()), 64)
         count = self._number(len(arguments), 32)
         i32 = ir.IntegerType.get_signless(32)
         self._store(self._number(0, 64), out)
         self._store(self._number(0, 64), self._field(out, 0, 2))
         self._call(support, [name, length, args, count, out], i32)
+        for index, buffer in buffers.items():
+            self._copy_back(self._field(args, index, 2), buffer)
+        if buffers:
+            for index in range(len(arguments)):
+                self._call("relax_ffi_release", [self._field(args, index)], None)
         result = self._read_any(out) if len(self.op.results) else None
         self._call("relax_ffi_release", [out], None)
         return result
 
-    def _write_any(self, args: ir.Value, index: int, argument: str | ir.Value) -> None:
+    def _own_all(self, args: ir.Value, count: int) -> ir.Value:
+        """The arguments as values the callee may keep: a buffer lives no longer than its function,
+        so that it is passed as a copy."""
+        self._declare_support("relax_ffi_own")
+        owned, i32 = self._stack(count), ir.IntegerType.get_signless(32)
+        for index in range(count):
+            slot = self._field(owned, index)
+            self._store(self._number(0, 64), slot)
+            self._call("relax_ffi_own", [self._field(args, index), slot], i32)
+        return owned
+
+    def _copy_back(self, payload: ir.Value, buffer: ir.Value) -> None:
+        """What the callee wrote into the copy of a buffer goes into the buffer."""
+        kind, wide = ir.MemRefType(buffer.type), ir.IntegerType.get_signless(64)
+        size = self._number(dtypes.bits(dtypes.from_mlir(kind.element_type)) // 8, 64)
+        for axis in range(kind.rank):
+            position = arith.constant(ir.IndexType.get(), axis)
+            size = arith.muli(size, arith.index_cast(wide, memref.dim(buffer, position)))
+        tensor = self._load(payload, self.pointer)
+        layout = ir.IntegerType.get_signless(8)
+        data = self._load(self._field(tensor, OBJECT_HEADER, kind=layout), self.pointer)
+        self._declare("memcpy", f"llvm.func @memcpy{DECLARATIONS['memcpy']}")
+        self._call("memcpy", [self._plain(buffer), data, size], self.pointer)
+
+    def _declare_support(self, symbol: str) -> None:
+        self._declare(symbol, f"llvm.func @{symbol}{SUPPORT_SYMBOLS[symbol]}")
+
+    def _dltensor(self, value: ir.Value, dtype: str) -> ir.Value:
+        """A view of a compact buffer, on the stack."""
+        kind = ir.MemRefType(value.type)
+        wide = ir.IntegerType.get_signless(64)
+        layout = ir.Type.parse(DLTENSOR)
+        tensor = self._stack(1, layout)
+        extents = self._stack(2 * kind.rank, wide)
+        stride = self._number(1, 64)
+        for axis in reversed(range(kind.rank)):
+            position = arith.constant(ir.IndexType.get(), axis)
+            size = arith.index_cast(wide, memref.dim(value, position))
+            self._store(size, self._field(extents, axis, kind=wide))
+            self._store(stride, self._field(extents, kind.rank + axis, kind=wide))
+            stride = arith.muli(stride, size)
+        word = dtype_word(dtype or dtypes.from_mlir(kind.element_type))
+        fields: list[tuple[tuple[int, ...], ir.Value]] = [
+            ((0, 0), self._plain(value)),
+            ((0, 1, 0), self._number(_CPU, 32)),
+            ((0, 1, 1), self._number(0, 32)),
+            ((0, 2), self._number(kind.rank, 32)),
+            ((0, 3), self._number(word, 32)),
+            ((0, 4), extents),
+            ((0, 5), self._field(extents, kind.rank, kind=wide)),
+            ((0, 6), self._number(0, 64)),
+        ]
+        for path, content in fields:
+            self._store(content, self._field(tensor, *path, kind=layout))
+        return tensor
+
+    def _write_any(self, args: ir.Value, index: int, argument: str | ir.Value, dtype: str) -> None:
         if isinstance(argument, str):
             kind, payload = KIND["raw_str"], self._string(argument)
         else:
-            kind, payload = self._payload(argument)
+            kind, payload = self._payload(argument, dtype)
         self._store(self._number(kind, 64), self._field(args, index))
         self._store(payload, self._field(args, index, 2))
 
-    def _payload(self, value: ir.Value) -> tuple[int, ir.Value]:
+    def _payload(self, value: ir.Value, dtype: str) -> tuple[int, ir.Value]:
         """The kind of an Any and its 64 bits for a number."""
         wide = ir.IntegerType.get_signless(64)
         if isinstance(value.type, ir.IntegerType):
@@ -221,7 +300,7 @@ class _CallLowering:
         if _is_index(value.type):
             return KIND["int"], arith.index_cast(wide, value)
         if isinstance(value.type, ir.MemRefType):
-            return KIND["opaque_ptr"], self._plain(value)
+            return KIND["dltensor_ptr"], self._dltensor(value, dtype)
         double = ir.F64Type.get()
         return KIND["float"], value if value.type == double else arith.extf(double, value)
 

@@ -279,6 +279,7 @@ class ExprEmitter:
             callee = first.value
         literals: list[ir.Attribute] = []
         operands: list[ir.Value] = []
+        buffer_dtypes = [a.buffer.dtype if isinstance(a, E.BufferRef) else "" for a in arguments]
         for argument in arguments:
             if isinstance(argument, E.StringImm):
                 literals.append(ir.StringAttr.get(argument.value))
@@ -289,6 +290,9 @@ class ExprEmitter:
         text = ir.StringAttr.get
         described = ir.Attribute(ir.ArrayAttr.get(literals))
         op = CallOp(text(kind), text(callee), described, operands, results)
+        if any(buffer_dtypes):
+            described = ir.ArrayAttr.get([text(dtype) for dtype in buffer_dtypes])
+            op.operation.attributes["buffer_dtypes"] = described
         return op.operation.results[0] if results else None
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import relax_mlir as tvm
 from relax_mlir import te, tir, topi
 from relax_mlir.driver import compile
 from relax_mlir.errors import Error
@@ -148,6 +149,43 @@ def test_tensors_know_their_operators() -> None:
     a, b = draw(3, 4), draw(4, seed=1)
     np.testing.assert_allclose(run((A + B) * 2.0 - A / B, [A, B], a, b), (a + b) * 2 - a / b, 1e-5)
     np.testing.assert_array_equal(run((-A).astype("int32"), [A], a), (-a).astype("int32"))
+
+
+def test_extern_calls_registered_functions_with_tensors() -> None:
+    seen: list[tuple[Any, ...]] = []
+
+    @tvm.register_global_func("test.te.scale", override=True)
+    def scale(source: Any, target: Any, factor: float) -> None:
+        seen.append((tuple(source.shape), str(source.dtype)))
+        np.from_dlpack(target)[:] = np.from_dlpack(source) * factor
+
+    for dtype in ("float32", "uint8", "int64"):
+        A = te.placeholder((3, 5), dtype, "A")
+        B = te.compute((3, 5), lambda i, j, A=A: A[i, j] + tir.const(1, A.dtype), name="B")
+        C = te.extern(
+            (3, 5), [B], lambda ins, outs: tir.call_packed("test.te.scale", *ins, *outs, 3.0)
+        )
+        a = np.arange(15).reshape(3, 5).astype(dtype)
+        np.testing.assert_array_equal(run(C, [A], a), (a + 1) * 3)
+    assert seen == [((3, 5), dtype) for dtype in ("float32", "uint8", "int64")]
+
+
+def test_an_error_in_a_registered_function_is_the_callers() -> None:
+    @tvm.register_global_func("test.te.refuse", override=True)
+    def refuse(source: Any, target: Any) -> None:
+        raise ValueError("not today")
+
+    A = te.placeholder((3,), name="A")
+    C = te.extern((3,), [A], lambda ins, outs: tir.call_packed("test.te.refuse", *ins, *outs))
+    with pytest.raises(ValueError, match="not today"):
+        run(C, [A], draw(3))
+
+
+def test_extern_functions_of_c() -> None:
+    A = te.placeholder((4,), "float64", "A")
+    C = te.compute((4,), lambda i: tir.call_pure_extern("float64", "cbrt", A[i]), name="C")
+    a = np.array([8.0, -27.0, 0.0, 2.0])
+    np.testing.assert_allclose(run(C, [A], a), np.cbrt(a))
 
 
 def test_how_tensors_show() -> None:
