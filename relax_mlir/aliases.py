@@ -25,6 +25,7 @@ MODULES = {
     **{f"script.parser.{name}": f"script.{name}" for name in ("ir", "relax", "tir")},
     "script.parser.tirx": "script.tir",
     "relax.ir.instrument": "instrument",
+    "relax.pipeline": "relax.pipelines",
     "tir.transform": "tir.transformations",
 }
 """Alias -> module, both below `relax_mlir`."""

@@ -122,7 +122,8 @@ def _transform(options: Options) -> int:
         failed |= any(diagnostic.severity == "error" for diagnostic in found)
         outputs += [] if output is None else [output]
     if outputs or not failed:
-        _write(options, f"{SPLIT_MARKER}\n".join(outputs))
+        marker = SPLIT_MARKER.replace("//", "#") if options.emit == "tvmscript" else SPLIT_MARKER
+        _write(options, f"{marker}\n".join(outputs))
     return int(failed)
 
 
