@@ -8,13 +8,12 @@ from relax_mlir.dialects.relax import types
 from relax_mlir.dialects.variadic import create
 from relax_mlir.lowering.passes import ModuleState, Pass, register_pass
 from relax_mlir.lowering.relax.canonicalize_bindings import canonicalize_function
+from relax_mlir.lowering.relax.dead_code_elimination import DeadCodeElimination
 from relax_mlir.lowering.relax.functions import (
     attributes_of_function,
     callee_of,
-    functions_by_name,
     is_private,
     prim_functions,
-    references,
     relax_functions,
     symbol_name,
     walk,
@@ -30,13 +29,12 @@ class FuseTIR(Pass):
     """Turn each primitive Relax function into one TensorIR function.
 
     The bodies of the functions it calls follow one another; what passes between them is allocated
-    inside (`matmul_intermediate`).  Calls become `relax.call_tir`, and TensorIR functions that
-    nothing refers to any more are removed.
+    inside (`matmul_intermediate`).  Calls become `relax.call_tir`; then what no public function
+    needs any more is removed.
     """
 
     def run(self, state: ModuleState) -> None:
         fused: dict[str, FusedBody] = {}
-        replaced: set[str] = set()
         for function in relax_functions(state):
             if "Primitive" not in attributes_of_function(function):
                 continue
@@ -47,7 +45,6 @@ class FuseTIR(Pass):
                 # Stays a Relax function: as correct, only not one kernel.
                 continue
             fused[symbol_name(function)] = body
-            replaced |= references(function)
             function.erase()
         if not fused:
             return
@@ -56,7 +53,8 @@ class FuseTIR(Pass):
                 if op.name == "relax.call" and callee_of(op) in fused:
                     _call_kernel(op)
             canonicalize_function(function)
-        _remove_unused(state, replaced)
+        if any(not is_private(function) for function in state.functions()):
+            DeadCodeElimination().run(state)
 
 
 def _call_kernel(op: ir.Operation) -> None:
@@ -90,13 +88,3 @@ def _fields(value: ir.Value) -> list[ir.Value]:
         item = create("relax.tuple_get_item", [kind], [value], attributes)
         found.extend(_fields(item.result))
     return found
-
-
-def _remove_unused(state: ModuleState, candidates: set[str]) -> None:
-    used: set[str] = set()
-    for function in state.functions():
-        used |= references(function)
-    functions = functions_by_name(state)
-    for name in candidates - used:
-        if name in functions and is_private(functions[name]):
-            functions[name].erase()
