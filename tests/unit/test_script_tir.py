@@ -394,3 +394,30 @@ def test_what_has_no_spelling_is_refused():
     )
     with pytest.raises(Error, match=r"operation 'linalg\.fill' has no TVMScript spelling"):
         module.script()
+
+
+def test_numbers_are_conditions():
+    number = from_source(
+        """
+        @T.prim_func
+        def f(A: T.Buffer((8,), "int32")):
+            for i in range(8):
+                if i and A[i]:
+                    A[i] = 1 if A[i] else 2
+                while not A[i]:
+                    A[i] = 3
+        """
+    )
+    spelled = from_source(
+        """
+        @T.prim_func
+        def f(A: T.Buffer((8,), "int32")):
+            for i in range(8):
+                if i != 0 and A[i] != 0:
+                    A[i] = T.if_then_else(A[i] != 0, 1, 2)
+                while not A[i] != 0:
+                    A[i] = 3
+        """
+    )
+    assert number == spelled
+    assert from_source(number.script()) == number

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import ast
 import operator
+import re
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from typing import Any, TypeVar
 
 from relax_mlir import mlir
 from relax_mlir.dialects.attributes import to_attribute
+from relax_mlir.errors import ParseError, Span, VerificationError
 from relax_mlir.ir.function import BaseFunc, GlobalVar
 from relax_mlir.script.forms.blocks import BlockForm
 from relax_mlir.script.forms.loops import LoopForm
@@ -54,17 +56,17 @@ class TirSemantics(Semantics):
         return isinstance(value, (PrimExpr, IterVar))
 
     def both(self, left: Any, right: Any) -> PrimExpr:
-        return operators.logical_and(left, right)
+        return operators.logical_and(*map(tir_forms.as_condition, (left, right)))
 
     def either(self, left: Any, right: Any) -> PrimExpr:
-        return operators.logical_or(left, right)
+        return operators.logical_or(*map(tir_forms.as_condition, (left, right)))
 
     def invert(self, value: Any) -> PrimExpr:
-        return operators.logical_not(value)
+        return operators.logical_not(tir_forms.as_condition(value))
 
     def choose(self, condition: Any, then: Any, otherwise: Any) -> PrimExpr:
         a, b = operators.promote(then, otherwise)
-        return Call(a.dtype, "if_then_else", [condition, a, b])
+        return Call(a.dtype, "if_then_else", [tir_forms.as_condition(condition), a, b])
 
     def binary(self, function: Callable[[Any, Any], Any], left: Any, right: Any) -> Any:
         memory = isinstance(left, _MEMORY) or isinstance(right, _MEMORY)
@@ -131,11 +133,25 @@ class TirParser(DialectParser):
             raise self.error("a private function cannot have a global_symbol", node)
         self.builder.set_attrs(self.attributes)
         self.builder.location = self.span(node)
-        face = self.builder.finish()
+        try:
+            face = self.builder.finish()
+        except VerificationError as error:
+            raise self._located(error, node) from None
         if self.root_annotations:
             with mlir.scope():
                 face.operation.attributes["annotations"] = to_attribute(self.root_annotations)
         return face
+
+    def _located(self, error: VerificationError, node: ast.AST) -> ParseError:
+        """MLIR's message at the place it names, or at the function."""
+        found = _LOCATED.search(error.message)
+        lines = self.context.source.lines
+        if found is None or found.group(1) != self.context.source.file:
+            return self.error(error.message, node)
+        line, column = int(found.group(2)), int(found.group(3))
+        text = lines[line - 1] if line <= len(lines) else None
+        span = Span(self.context.source.file, line, column, text)
+        return ParseError(found.group(4), span=span)
 
     # -- the signature ----------------------------------------------------------------------------
 
@@ -448,7 +464,7 @@ class TirParser(DialectParser):
         if node.orelse:
             raise self.error("a while statement has no else here", node.orelse[0])
         condition = self.evaluate(node.test)
-        with self.builder.while_(as_expr(condition)), self.names.scope():
+        with self.builder.while_(tir_forms.as_condition(condition)), self.names.scope():
             self.visit_body(node.body)
 
     def visit_if(self, node: ast.If) -> None:
@@ -456,7 +472,7 @@ class TirParser(DialectParser):
         if not self.semantics.is_symbolic(condition):
             self.visit_body(node.body if condition else node.orelse)
             return
-        with self.builder.if_(as_expr(condition)), self.names.scope():
+        with self.builder.if_(tir_forms.as_condition(condition)), self.names.scope():
             self.visit_body(node.body)
         if node.orelse:
             with self.builder.else_(), self.names.scope():
@@ -492,6 +508,10 @@ class TirParser(DialectParser):
 
     def visit_functiondef(self, node: ast.FunctionDef) -> None:
         self.names.define(node.name, tir_forms.local_macro(self, node))
+
+
+_LOCATED = re.compile(r'"([^"\n]+)":(\d+):(\d+)\)?: (.*)')
+"""MLIR's diagnostics: file, line, column, message."""
 
 
 class _Handle:

@@ -43,6 +43,7 @@ from relax_mlir.tir.expr import (
     StringImm,
     Var,
     as_expr,
+    scalar_dtype,
     structural_key,
 )
 
@@ -149,8 +150,18 @@ def region_of(access: Any) -> BufferRegion:
     return access.full_region() if isinstance(access, BufferView) else BufferRegion.of(access)
 
 
+def as_condition(value: Any) -> PrimExpr:
+    """A value as a bool: an integer is true unless it is zero.  Raises TypeError for others."""
+    expr = as_expr(value)
+    if scalar_dtype(expr.dtype) == "bool":
+        return expr
+    if not expr.dtype.startswith(("int", "uint")):
+        raise TypeError(f"a condition is a bool or an integer, not {expr.dtype}")
+    return operators.not_equal(expr, operators.const(0, expr.dtype))
+
+
 def _where(parser: TirParser, form: WhereForm, node: ast.AST) -> None:
-    _frame(parser, "T.where").where(as_expr(form.predicate))
+    _frame(parser, "T.where").where(as_condition(form.predicate))
 
 
 def _block_attr(parser: TirParser, form: BlockAttrForm, node: ast.AST) -> None:
@@ -347,7 +358,7 @@ def assertion(parser: TirParser, condition: Any, message: Any) -> None:
         if not condition:
             raise AssertionError(str(message))
         return
-    parser.builder.assert_(as_expr(condition), str(message))
+    parser.builder.assert_(as_condition(condition), str(message))
 
 
 @contextmanager
