@@ -193,6 +193,17 @@ sch.cache_write("C", 0, "local")
     ),
     "pad_einsum": ("matmul", 'sch.pad_einsum("C", [5, 1, 3])'),
     "pad_einsum_reduction": ("matmul", 'sch.pad_einsum("C", [1, 1, 5])'),
+    "block_layout_fuse": (
+        "elementwise", 'sch.transform_block_layout("C", lambda i, j: (i * 30 + j,))'
+    ),
+    "block_layout_split": (
+        "elementwise", 'sch.transform_block_layout("C", lambda i, j: (i // 4, j, i % 4))'
+    ),
+    "block_layout_reduction": (
+        "matmul", 'sch.transform_block_layout("C", lambda i, j, k: (i * 32 + j, k))'
+    ),
+    "merge": ("elementwise", 'sch.merge(sch.get_loops("B")[0], sch.get_loops("C")[0])'),
+    "unsafe_set_dtype": ("elementwise", 'sch.unsafe_set_dtype("B", 0, "float16")'),
     "unit_loop": ("elementwise", 'sch.add_unit_loop(sch.get_sblock("C"))'),
     "set_scope": ("elementwise", 'sch.set_scope("B", 0, "shared")'),
     "storage_align": ("elementwise", 'sch.storage_align("B", 0, axis=0, factor=32, offset=1)'),

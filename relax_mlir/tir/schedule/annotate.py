@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.attributes import from_attribute, to_attribute
 from relax_mlir.dialects.tir.buffers import AllocBufferOp
-from relax_mlir.mlir import ir
+from relax_mlir.mlir import ir, memref
+from relax_mlir.tir.math_ops import convert
 from relax_mlir.tir.schedule import nest
 from relax_mlir.tir.schedule.analysis import reads_of, require_block, writes_of
 from relax_mlir.tir.schedule.error import Refusal, label
@@ -81,6 +83,36 @@ def set_scope(
     operation.attributes["scope"] = ir.StringAttr.get(storage_scope)
     name = f"{nest.value_name(buffer, 'buffer')}_{storage_scope.replace('.', '_')}"
     operation.location = ir.Location.name(name)
+
+
+def unsafe_set_dtype(state: ScheduleState, block: ir.OpView, buffer_index: int, dtype: str) -> None:
+    """Store a buffer the block writes in another dtype, with conversions around its accesses."""
+    buffer = access_buffer(block, buffer_index, "write")
+    old_op = allocation(buffer, block)
+    kind = ir.MemRefType(buffer.type)
+    old = dtypes.from_mlir(kind.element_type)
+    try:
+        element = dtypes.storage(dtype)
+    except ValueError as error:
+        raise Refusal(str(error), block) from None
+    made = ir.MemRefType.get(kind.shape, element)
+    at = ir.InsertionPoint(old_op)
+    new = AllocBufferOp(old_op.scope, list(old_op.sizes), made, loc=old_op.location, ip=at)
+    for use in [u.owner.operation for u in buffer.uses]:
+        if use.name == "memref.store":
+            with ir.InsertionPoint(use), use.location:
+                value = convert(use.operands[0], old, dtype, element)
+                memref.store(value, new.result, list(use.operands)[2:])
+            use.erase()
+        elif use.name == "memref.load":
+            with ir.InsertionPoint(use), use.location:
+                loaded = memref.load(new.result, list(use.operands)[1:])
+                value = convert(loaded, dtype, old, kind.element_type)
+            use.results[0].replace_all_uses_with(value)
+            use.erase()
+        else:
+            use.replace_uses_of_with(buffer, new.result)
+    old_op.operation.erase()
 
 
 SCOPES = ("global", "shared", "local", "warp", "texture", "wmma", "m16n8k8", "metal", "meta")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from relax_mlir.dialects.tir.blocks import BlockOp
 from relax_mlir.mlir import ir
@@ -106,10 +106,19 @@ def bindings_determine(block: BlockOp, loop_vars: Iterable[ir.Value]) -> bool:
     return all(value in found for value in varying(inner))
 
 
-def same_iteration(first: BlockOp, second: BlockOp, loop_vars: Sequence[ir.Value]) -> bool:
-    """True when the two blocks only touch the same element in the same iteration of the loops."""
+def same_iteration(
+    first: BlockOp,
+    second: BlockOp,
+    loop_vars: Sequence[ir.Value],
+    renamed: Mapping[ir.Value, Index] | None = None,
+) -> bool:
+    """True when the two blocks only touch the same element in the same iteration of the loops.
+
+    `renamed` are loop variables of the first block as those of the second.
+    """
     for mine, theirs in _conflicts(first, second):
         left, right = _outer_offsets(first, mine), _outer_offsets(second, theirs)
+        left = [a if a is None else a.substitute(renamed or {}) for a in left]
         shared = [a for a, b in zip(left, right, strict=True) if a is not None and a == b]
         outside = [v for e in shared for v in e.leaves() if v not in loop_vars]
         if not all(v in determined(shared, outside) for v in varying(loop_vars)):

@@ -9,12 +9,14 @@ from typing import Any
 from relax_mlir.tir.schedule import (
     annotate,
     binding,
+    block_layout,
     blockize,
     caching,
     compute_location,
     inline,
     layout,
     loops,
+    merging,
     queries,
     reduction,
     sampling,
@@ -138,6 +140,10 @@ class Schedule(ScheduleBase):
         return self._apply(
             "fuse", _fuse, list(loops_), {"preserve_unit_iters": preserve_unit_iters}
         )
+
+    def merge(self, *loops_: LoopRV) -> LoopRV:
+        """One loop that does in each iteration what these, which follow each other, do."""
+        return self._apply("merge", _merge, list(loops_), {})
 
     def reorder(self, *ordered_loops: LoopRV) -> None:
         """Put loops of one nest into the given order, outermost first."""
@@ -284,6 +290,13 @@ class Schedule(ScheduleBase):
                     "assume_injective_transform": assume_injective_transform}  # fmt: skip
         self._apply("transform_layout", layout.transform_layout, [], keywords)
 
+    def transform_block_layout(
+        self, block: BlockRV | str, index_map: IndexMap | Callable[..., Any]
+    ) -> None:
+        """Give a block that is alone in its loops other variables, and a loop for each."""
+        keywords = {"block": self._block(block), "index_map": as_index_map(index_map)}
+        self._apply("transform_block_layout", block_layout.transform_block_layout, [], keywords)
+
     def reindex(self, block: BlockRV | str, buffer: tuple[str, int] | str) -> BlockRV:
         """Let a block access a copy of a buffer indexed by its variables; the copying block."""
         keywords = {"block": self._block(block), "buffer": buffer}
@@ -312,6 +325,11 @@ class Schedule(ScheduleBase):
                     "storage_scope": storage_scope}  # fmt: skip
         self._apply("set_scope", annotate.set_scope, [], keywords)
 
+    def unsafe_set_dtype(self, block: BlockRV | str, buffer_index: int, dtype: str) -> None:
+        """Store a buffer the block writes in another dtype.  Unsafe: values are rounded to it."""
+        keywords = {"block": self._block(block), "buffer_index": buffer_index, "dtype": dtype}
+        self._apply("unsafe_set_dtype", annotate.unsafe_set_dtype, [], keywords)
+
     def storage_align(
         self, block: BlockRV | str, buffer_index: int, axis: int, factor: int, offset: int
     ) -> None:
@@ -331,6 +349,10 @@ def _nothing(state: Any) -> None:
 
 def _fuse(state: Any, *given: Any, preserve_unit_iters: bool) -> Any:
     return loops.fuse(state, _flat(given), preserve_unit_iters)
+
+
+def _merge(state: Any, *given: Any) -> Any:
+    return merging.merge(state, _flat(given))
 
 
 def _reorder(state: Any, *given: Any) -> None:
