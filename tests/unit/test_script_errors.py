@@ -168,3 +168,14 @@ def test_calling_a_function_of_the_module_from_a_primitive_function():
             "    @T.prim_func\n    def f():\n        M.g()\n"
         )
     assert caught.value.span.line == 8
+
+
+def test_what_mlir_refuses_is_shown_at_the_users_line():
+    with pytest.raises(ParseError, match="are cast incompatible") as caught:
+        from_source(
+            HEADER
+            + "    B[0, 0] = 1\n"
+            + '    A[0] = T.call_intrin("float16", "tir.reinterpret", B[0, 1])'
+        )
+    assert caught.value.span.line == 4
+    assert "see current operation" not in caught.value.message
