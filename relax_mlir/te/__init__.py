@@ -4,6 +4,7 @@ from relax_mlir.te.create_primfunc import create_prim_func
 from relax_mlir.te.operation import (
     compute,
     extern,
+    extern_primfunc,
     placeholder,
     reduce_axis,
     size_var,
@@ -115,6 +116,7 @@ __all__ = [
     "exp2",
     "exp10",
     "extern",
+    "extern_primfunc",
     "fabs",
     "floor",
     "floordiv",

@@ -21,15 +21,17 @@ from relax_mlir.tir.expr import (
     Var,
     as_expr,
     post_order,
+    substitute,
     transform,
 )
 
 if TYPE_CHECKING:
     from relax_mlir.tir.builder import PrimFuncBuilder
+    from relax_mlir.tir.function import PrimFunc
 
 __all__ = [
-    "compute", "extern", "imperative", "placeholder", "reduce_axis", "size_var", "tag_scope",
-    "thread_axis", "var",
+    "compute", "extern", "extern_primfunc", "imperative", "placeholder", "reduce_axis", "size_var",
+    "tag_scope", "thread_axis", "var",
 ]  # fmt: skip
 
 _tag: ContextVar[str] = ContextVar("te_tag", default="")
@@ -154,6 +156,39 @@ def imperative(
     op = ExternOp(name, inputs, outputs, emit, tag or _tag.get(), attrs)
     tensors = [op.output(i) for i in range(op.num_outputs)]
     return tensors if len(tensors) > 1 else tensors[0]
+
+
+def extern_primfunc(input_tensors: Sequence[Tensor], primfunc: PrimFunc, **kwargs: Any) -> Any:
+    """The tensors that a PrimFunc writes, given those it reads: its first parameters.
+
+    Raises Error if a parameter is a scalar, or inputs do not fit the parameters.
+    """
+    buffers = [primfunc.buffer_map.get(param) for param in primfunc.params]
+    known = [b for b in buffers if b is not None]
+    if len(known) != len(buffers) or len(input_tensors) >= len(buffers):
+        raise Error(
+            f"extern_primfunc: {primfunc.name} must take {len(input_tensors)} input buffers, "
+            "then its outputs, and nothing else"
+        )
+    for tensor, buffer in zip(input_tensors, known, strict=False):
+        if tensor.dtype != buffer.dtype or tensor.ndim != buffer.ndim:
+            raise Error(
+                f"extern_primfunc: parameter {buffer.name} of {primfunc.name} is {buffer.dtype} "
+                f"of {buffer.ndim} dimensions, given {tensor}"
+            )
+    sizes: dict[Var, PrimExpr] = {}
+    for tensor, buffer in zip(input_tensors, known, strict=False):
+        for size, actual in zip(buffer.shape, tensor.shape, strict=True):
+            if isinstance(size, Var):
+                sizes.setdefault(size, actual)
+    outputs = [
+        ([substitute(s, sizes) for s in b.shape], b.dtype) for b in known[len(input_tensors) :]
+    ]
+
+    def emit(build: PrimFuncBuilder, sources: list[Buffer], targets: list[Buffer]) -> None:
+        build.inline(primfunc, [*sources, *targets])
+
+    return imperative(outputs, input_tensors, emit, kwargs.get("name", primfunc.name))
 
 
 @contextmanager

@@ -253,7 +253,7 @@ __all__ = [
 
 # Above the language and imported on first use: module -> the names it gives.
 _LAZY = {
-    "schedule": "BlockRV ExprRV LoopRV Schedule ScheduleError Trace",
+    "schedule": "BlockRV ExprRV IndexMap LoopRV Schedule ScheduleError Trace",
 }
 _MODULE_OF = {name: module for module, names in _LAZY.items() for name in names.split()}
 

@@ -177,6 +177,18 @@ class PrimFuncBuilder:
             with self._statement():
                 self.emitter.call(expr)
 
+    def inline(self, function: PrimFunc, buffers: Sequence[Buffer]) -> None:
+        """The statements of another function here, on buffers in place of its parameters."""
+        with self._statement():
+            copy = function.operation.clone(ip=ir.InsertionPoint(self._module.body))
+            body = copy.regions[0].blocks[0]
+            for argument, buffer in zip(body.arguments, buffers, strict=True):
+                argument.replace_all_uses_with(self.emitter.buffer(buffer))
+            for op in list(body.operations):
+                if op.operation.name != "func.return":
+                    self._blocks[-1].append(op.operation)
+            copy.erase()
+
     def assert_(self, condition: Any, message: str) -> None:
         """Fail with `message` unless the condition holds."""
         condition = E.as_expr(condition)

@@ -181,6 +181,21 @@ def test_an_error_in_a_registered_function_is_the_callers() -> None:
         run(C, [A], draw(3))
 
 
+def test_a_prim_func_as_an_operation() -> None:
+    n = te.var("n")
+    X = te.placeholder((n, 4), name="X")
+    twice = te.compute((n, 4), lambda i, j: X[i, j] * 2.0, name="twice")
+    function = te.create_prim_func([X, te.compute((n,), lambda i: twice[i, 0] + twice[i, 3])])
+    A = te.placeholder((6, 4), name="A")
+    B = te.compute((6, 4), lambda i, j: A[i, j] + 1.0, name="B")
+    C = te.extern_primfunc([B], function)
+    D = te.compute((6,), lambda i: C[i] * C[i], name="D")
+    a = draw(6, 4)
+    np.testing.assert_allclose(run(D, [A], a), (2 * (a[:, 0] + a[:, 3] + 2)) ** 2, rtol=1e-5)
+    with pytest.raises(Error, match="float32 of 2 dimensions"):
+        te.extern_primfunc([te.placeholder((6,))], function)
+
+
 def test_extern_functions_of_c() -> None:
     A = te.placeholder((4,), "float64", "A")
     C = te.compute((4,), lambda i: tir.call_pure_extern("float64", "cbrt", A[i]), name="C")
