@@ -25,6 +25,7 @@ DIALECTS = [
     "cf",
     "func",
     "gpu",
+    "irdl",
     "linalg",
     "llvm",
     "math",
@@ -96,6 +97,8 @@ __all__ = [
 class DialectAlreadyLoadedError(RuntimeError): ...
 
 Pure: Any
+ConstraintLoweringContext: Any
+partition_fields: Any
 
 class Operation(ir.OpView):
     def __init_subclass__(

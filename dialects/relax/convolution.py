@@ -82,6 +82,7 @@ def _convolution(ndim: int, transposed: bool) -> Infer:
         groups = attributes["groups"]
         _check_channels(sizes, kernel, groups, transposed, kinds)
         result: dict[str, Dim] = {"N": sizes["N"], "C": kernel["O"]}
+        extra = (0,) * ndim
         if transposed:
             result["C"] = dim_algebra.multiply(kernel["O"], groups)
             extra = layouts.per_dimension(attributes["output_padding"], ndim, "output_padding")

@@ -30,17 +30,17 @@ def _matmul(kinds: Sequence[ir.Type], attributes: Mapping[str, Any]) -> ir.Type:
 
 
 def _matmul_dims(
-    a: tuple[Dim, ...], b: tuple[Dim, ...], kinds: Sequence[ir.Type]
+    a: Sequence[Dim], b: Sequence[Dim], kinds: Sequence[ir.Type]
 ) -> tuple[Dim, ...] | None:
     rows = a[-2:-1]
     columns = b[-1:] if len(b) > 1 else ()
-    inner = (a[-1], b[-2] if len(b) > 1 else b[0])
+    inner = (a[-1], b[-2] if len(b) > 1 else b[-1])
     if dim_algebra.differ(*inner):
         raise InferError(
             f"reduction dimensions differ: {types.describe(kinds[0])} and "
             f"{types.describe(kinds[1])}, {inner[0]} and {inner[1]}"
         )
-    batch = infer.broadcast_dims(a[:-2], b[:-2], kinds)
+    batch = infer.broadcast_dims(tuple(a[:-2]), tuple(b[:-2]), kinds)
     return None if batch is None else (*batch, *rows, *columns)
 
 

@@ -164,8 +164,8 @@ def _concat(kinds: Kinds, attributes: Attributes) -> ir.Type:
     axis = infer.normalize_axis(axis, ndim)
     known = [(info.dims, kind) for info, kind in zip(infos, kinds, strict=True) if info.dims]
     for dims, kind in known[1:]:
-        rest = [d[:axis] + d[axis + 1 :] for d in (known[0][0], dims)]
-        infer.require_same_dims(*rest, [known[0][1], kind])
+        first, other = (d[:axis] + d[axis + 1 :] for d in (known[0][0], dims))
+        infer.require_same_dims(first, other, [known[0][1], kind])
     if len(known) < len(infos):
         return TensorInfo(None, dtype, ndim).to_type()
     result = list(known[0][0])
@@ -215,8 +215,7 @@ def _split(kinds: Kinds, attributes: Attributes) -> ir.Type:
     info = infer.tensor(kinds[0])
     sections = attributes["indices_or_sections"]
     count = sections if isinstance(sections, int) else len(sections) + 1
-    if info.ndim >= 0:
-        axis = infer.normalize_axis(attributes["axis"], info.ndim)
+    axis = infer.normalize_axis(attributes["axis"], info.ndim) if info.ndim >= 0 else 0
     if info.dims is None:
         return types.tuple_type([info.to_type()] * count)
     return types.tuple_type(
@@ -282,7 +281,7 @@ def _meshgrid(kinds: Kinds, attributes: Attributes) -> ir.Type:
         raise InferError(f"indexing is 'ij' or 'xy', not '{attributes['indexing']}'")
     if any(info.dims is None for info in infos):
         return types.tuple_type([TensorInfo(None, dtype, len(infos)).to_type()] * len(infos))
-    dims = [(info.dims or ())[0] for info in infos]
+    dims = [dim for info in infos for dim in info.dims or ()]
     if attributes["indexing"] == "xy" and len(dims) > 1:
         dims[0], dims[1] = dims[1], dims[0]
     return types.tuple_type([TensorInfo(tuple(dims), dtype).to_type()] * len(infos))

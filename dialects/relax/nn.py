@@ -115,23 +115,28 @@ def _cross_entropy(kinds: Kinds, attributes: Attributes) -> ir.Type:
     return TensorInfo((), dtype).to_type()
 
 
+def _check_weights(predictions: TensorInfo, predictions_kind: ir.Type, kind: ir.Type) -> None:
+    """Weights have one entry a class."""
+    weights = infer.tensor(kind, "weights")
+    infer.same_dtype([predictions, weights], [predictions_kind, kind])
+    infer.require_rank(weights, 1, kind, "weights")
+    if predictions.dims is not None and weights.dims is not None:
+        classes = [predictions.dims[0 if predictions.ndim == 1 else 1]]
+        infer.require_same_dims(classes, weights.dims, [predictions_kind, kind])
+
+
 def _nll_loss(kinds: Kinds, attributes: Attributes) -> ir.Type:
     predictions, targets = infer.tensor(kinds[0], "predictions"), infer.tensor(kinds[1], "targets")
     infer.require_integer(targets, kinds[1], "targets")
     if attributes["reduction"] not in ("mean", "sum", "none"):
         raise InferError(f"reduction '{attributes['reduction']}' is none of mean, sum, none")
-    if kinds[2] is not None:
-        weights = infer.tensor(kinds[2], "weights")
-        infer.same_dtype([predictions, weights], [kinds[0], kinds[2]])
-        infer.require_rank(weights, 1, kinds[2], "weights")
     if predictions.dims is not None:
         channels = 0 if predictions.ndim == 1 else 1
         rest = predictions.dims[:channels] + predictions.dims[channels + 1 :]
         if targets.dims is not None:
             infer.require_same_dims(rest, targets.dims, kinds[:2])
-        if kinds[2] is not None and weights.dims is not None:
-            along = [predictions.dims[channels]]
-            infer.require_same_dims(along, weights.dims, [kinds[0], kinds[2]])
+    if kinds[2] is not None:
+        _check_weights(predictions, kinds[0], kinds[2])
     if attributes["reduction"] != "none":
         return TensorInfo((), predictions.dtype).to_type()
     return targets.with_dtype(predictions.dtype).to_type()

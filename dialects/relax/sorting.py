@@ -32,8 +32,7 @@ def _topk(kinds: Kinds, attributes: Attributes) -> ir.Type:
     kind = attributes["ret_type"]
     if kind not in ("both", "values", "indices"):
         raise InferError(f"ret_type is 'both', 'values' or 'indices', not '{kind}'")
-    if info.ndim >= 0:
-        axis = infer.normalize_axis(attributes["axis"], info.ndim)
+    axis = infer.normalize_axis(attributes["axis"], info.ndim) if info.ndim >= 0 else 0
     if info.dims is not None:
         size, k = info.dims[axis], attributes["k"]
         chosen = k if k > 0 else size

@@ -226,10 +226,12 @@ def build(
     flat: list[ir.Value] = []
     sizes: list[int] = []
     for entry in operands:
-        single = [] if entry is None else [entry]
-        values = list(entry) if isinstance(entry, (list, tuple)) else single
-        flat.extend(values)
-        sizes.append(len(values))
+        before = len(flat)
+        if isinstance(entry, ir.Value):
+            flat.append(entry)
+        elif entry is not None:
+            flat.extend(entry)
+        sizes.append(len(flat) - before)
     if result_type is None:
         result_type = infer_result(spec, [_types(entry) for entry in operands], attributes)
     stored = _stored(spec, attributes)

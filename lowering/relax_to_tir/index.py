@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from relax_mlir import te, topi
-from relax_mlir.lowering.relax_to_tir.rows import Result, legalize, positive_axis
+from relax_mlir.lowering.relax_to_tir.rows import Result, constant, legalize, positive_axis
 from relax_mlir.tir import operators as O
 from relax_mlir.tir.expr import PrimExpr
 from relax_mlir.topi.common import named
@@ -60,9 +60,9 @@ def _strided_slice(
     result: Result,
 ) -> te.Tensor:
     starts: dict[int, tuple[Any, int]] = {}
-    steps = [1] * len(axes) if strides is None else [int(s.value) for s in strides]
+    steps = [1] * len(axes) if strides is None else [constant(s) for s in strides]
     for axis, low, step in zip(axes, begin, steps, strict=True):
-        at = positive_axis(axis.value, x.ndim)
+        at = positive_axis(constant(axis), x.ndim)
         starts[at] = (_start(low, x.shape[at], step, assume_inbound), step)
 
     def compute(*indices: Any) -> Any:
@@ -96,7 +96,7 @@ def _gather_elements(x: te.Tensor, indices: te.Tensor, *, axis: int, result: Res
 @legalize("gather_nd", "te_gather_nd", result=True)
 def _gather_nd(x: te.Tensor, indices: te.Tensor, *, batch_dims: int, result: Result) -> te.Tensor:
     rank = indices.ndim - 1
-    width = int(indices.shape[-1].value)
+    width = constant(indices.shape[-1])
 
     def compute(*index: Any) -> Any:
         outer, inner = index[:rank], index[rank:]
@@ -149,7 +149,7 @@ def _slice_scatter(
     result: Result,
 ) -> te.Tensor:
     at = positive_axis(axis, x.ndim)
-    size, stride = x.shape[at], int(step.value)
+    size, stride = x.shape[at], constant(step)
     first = _start(start, size, stride, False)
 
     def compute(*index: Any) -> Any:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from relax_mlir import te
@@ -12,21 +14,53 @@ from relax_mlir.lowering.relax_to_tir.rows import Result, legalize
 from relax_mlir.tir import operators as O
 
 
-def _window(
-    out: dict[str, Any], spatial: str, window: Sequence[Any], steps: Any, holes: Any, low: Any
-) -> dict[str, Any]:
-    """Where each element of a window lies in the data."""
-    rows = zip(spatial, window, steps, holes, low, strict=True)
-    return {s: out[s] * step + k * hole - before for s, k, step, hole, before in rows}
+@dataclass(frozen=True)
+class _Windows:
+    """The windows of a pooling: sizes of the data by letter, and what the attributes say."""
 
+    x: te.Tensor
+    layout: str
+    out_layout: str
+    spatial: str
+    extents: Sequence[int]
+    steps: Sequence[int]
+    holes: Sequence[int]
+    pads: Sequence[tuple[int, int]]
+    reaches_out: bool
 
-def _inside(at: dict[str, Any], sizes: dict[str, Any], spatial: str) -> Any:
-    return te.all(*[c for s in spatial for c in (at[s] >= 0, at[s] < sizes[s])])
+    def axes(self) -> list[Any]:
+        """New reduction axes over a window."""
+        named = zip(self.spatial, self.extents, strict=True)
+        return [te.reduce_axis((0, te.const(e, "int64")), name=f"r{s.lower()}") for s, e in named]
+
+    def element(self, indices: Sequence[Any], window: Sequence[Any], absent: Any) -> Any:
+        """The data at a place of a window, `absent` outside the data."""
+        out = by_letter(indices, self.out_layout)
+        sizes = by_letter(self.x.shape, self.layout)
+        at: dict[str, Any] = {}
+        for i, s in enumerate(self.spatial):
+            at[s] = out[s] * self.steps[i] + window[i] * self.holes[i] - self.pads[i][0]
+        value = self.x(*[at.get(letter, out[letter]) for letter in self.layout])
+        if not self.reaches_out:
+            return value
+        inside = [c for s in self.spatial for c in (at[s] >= 0, at[s] < sizes[s])]
+        return te.if_then_else(te.all(*inside), value, absent)
+
+    def count(self, indices: Sequence[Any], include_pad: bool) -> Any:
+        """The number of elements that a mean divides by."""
+        out = by_letter(indices, self.out_layout)
+        sizes = by_letter(self.x.shape, self.layout)
+        total = te.const(1, "int64")
+        for i, s in enumerate(self.spatial):
+            before, after = self.pads[i]
+            room = (sizes[s] + after, before) if include_pad else (sizes[s], 0)
+            first = out[s] * self.steps[i] - before
+            covered = _covered(first, self.extents[i], self.holes[i], room)
+            total = total * (covered if self.reaches_out else self.extents[i])
+        return total
 
 
 def _pool(ndim: int, kind: str) -> Callable[..., te.Tensor]:
-    spatial = layouts.SPATIAL[ndim]
-
     def row(
         x: te.Tensor,
         *,
@@ -40,54 +74,43 @@ def _pool(ndim: int, kind: str) -> Callable[..., te.Tensor]:
         out_layout: str | None,
         result: Result,
     ) -> te.Tensor:
-        extents = layouts.per_dimension(pool_size, ndim, "pool_size")
-        steps = layouts.per_dimension(strides, ndim, "strides")
-        holes = layouts.per_dimension(dilation, ndim, "dilation")
         pads = layouts.padding_pairs(padding, ndim)
-        low = [before for before, _ in pads]
-        sizes = by_letter(x.shape, layout)
-        reaches_out = ceil_mode or any(sum(pair) for pair in pads)
+        windows = _Windows(
+            x,
+            layout,
+            out_layout or layout,
+            layouts.SPATIAL[ndim],
+            layouts.per_dimension(pool_size, ndim, "pool_size"),
+            layouts.per_dimension(strides, ndim, "strides"),
+            layouts.per_dimension(dilation, ndim, "dilation"),
+            pads,
+            ceil_mode or any(sum(pair) for pair in pads),
+        )
+        make = _largest if kind == "max" else partial(_mean, include_pad=count_include_pad)
+        return make(windows, result)
 
-        def value(indices: Sequence[Any], window: Sequence[Any], absent: Any) -> Any:
-            out = by_letter(indices, out_layout or layout)
-            at = _window(out, spatial, window, steps, holes, low)
-            element = x(*[at.get(letter, out[letter]) for letter in layout])
-            if not reaches_out:
-                return element
-            return te.if_then_else(_inside(at, sizes, spatial), element, absent)
+    return row
 
-        def axes() -> list[Any]:
-            named = zip(spatial, extents, strict=True)
-            return [
-                te.reduce_axis((0, te.const(e, "int64")), name=f"r{s.lower()}") for s, e in named
-            ]
 
-        def largest(*indices: Any) -> Any:
-            window = axes()
-            return te.max(value(indices, window, te.min_value(x.dtype)), axis=window)
+def _largest(windows: _Windows, result: Result) -> te.Tensor:
+    def largest(*indices: Any) -> Any:
+        axes = windows.axes()
+        return te.max(windows.element(indices, axes, te.min_value(result.dtype)), axis=axes)
 
-        if kind == "max":
-            return te.compute(result.shape, largest, name="pool_max")
+    return te.compute(result.shape, largest, name="pool_max")
 
-        def total(*indices: Any) -> Any:
-            window = axes()
-            return te.sum(value(indices, window, te.const(0, x.dtype)), axis=window)
 
-        def mean(*indices: Any) -> Any:
-            out = by_letter(indices, out_layout or layout)
-            count = te.const(1, "int64")
-            for i, s in enumerate(spatial):
-                room = (sizes[s] + pads[i][1], pads[i][0]) if count_include_pad else (sizes[s], 0)
-                first = out[s] * steps[i] - low[i]
-                count = count * (
-                    _covered(first, extents[i], holes[i], room) if reaches_out else extents[i]
-                )
-            return summed(*indices) / count.astype(x.dtype)
+def _mean(windows: _Windows, result: Result, include_pad: bool) -> te.Tensor:
+    def total(*indices: Any) -> Any:
+        axes = windows.axes()
+        return te.sum(windows.element(indices, axes, te.const(0, result.dtype)), axis=axes)
 
-        summed = te.compute(result.shape, total, name="pool_sum")
-        return te.compute(result.shape, mean, name="pool_avg")
+    def mean(*indices: Any) -> Any:
+        count = windows.count(indices, include_pad)
+        return summed(*indices) / O.cast(result.dtype, count)
 
-    return row  # fmt: skip
+    summed = te.compute(result.shape, total, name="pool_sum")
+    return te.compute(result.shape, mean, name="pool_avg")
 
 
 def _covered(first: Any, extent: int, hole: int, room: tuple[Any, int]) -> Any:

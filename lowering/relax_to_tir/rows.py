@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from relax_mlir import te
+from relax_mlir.errors import Error
 
 TensorFunction = Callable[..., Any]
 
@@ -85,6 +86,14 @@ def normalized_axes(axis: Any, ndim: int) -> list[int]:
         return list(range(ndim))
     given = [axis] if isinstance(axis, int) else list(axis)
     return [positive_axis(a, ndim) for a in given]
+
+
+def constant(size: Any) -> int:
+    """The value of a constant expression.  Raises Error for a symbolic one."""
+    value = getattr(size, "value", size)
+    if not isinstance(value, int):
+        raise Error(f"must be a constant, not {size}")
+    return value
 
 
 def is_zero(size: Any) -> bool:

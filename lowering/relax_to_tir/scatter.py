@@ -8,7 +8,7 @@ from typing import Any
 
 from relax_mlir import te
 from relax_mlir.lowering.relax_to_tir.loops import every
-from relax_mlir.lowering.relax_to_tir.rows import is_one, legalize_loops
+from relax_mlir.lowering.relax_to_tir.rows import constant, is_one, legalize_loops
 from relax_mlir.tir import operators as O
 from relax_mlir.tir.buffer import Buffer
 from relax_mlir.tir.builder import PrimFuncBuilder
@@ -95,7 +95,7 @@ def _scatter_nd(
     *,
     reduction: str,
 ) -> None:
-    width = int(indices.shape[-1].value)
+    width = constant(indices.shape[-1])
     rank = indices.ndim - 1
     _copy(build, data, out)
     writer = _Updates(build, out, reduction)

@@ -21,6 +21,8 @@ __all__ = [
 class DialectAlreadyLoadedError(RuntimeError): ...
 
 Pure: Any
+ConstraintLoweringContext: Any
+partition_fields: Any
 
 class Operation(ir.OpView):
     def __init_subclass__(
