@@ -6,14 +6,26 @@ whatever happens to the module it came from.  `PrimFunc` and `relax.Function` de
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Mapping
 from typing import Any
 
 from relax_mlir import mlir
 from relax_mlir.dialects.attributes import from_attribute, to_attribute
+from relax_mlir.ir.state import ModuleState
 from relax_mlir.ir.text import print_operation
-from relax_mlir.lowering.passes import ModuleState
 from relax_mlir.mlir import ir
+
+_FACES = {
+    "tir.attrs": ("tir.function", "PrimFunc"),
+    "relax.attrs": ("relax.function", "Function"),
+}
+"""Attribute that marks the kind of a function -> (module, class) of its face."""
+
+
+def above(module: str) -> Any:
+    """A part that is built on this one; it is imported when a function is used as a user does."""
+    return importlib.import_module(f"relax_mlir.{module}")
 
 
 class GlobalVar:
@@ -32,9 +44,7 @@ class GlobalVar:
         return hash(("GlobalVar", self.name_hint))
 
     def __call__(self, *args: Any) -> Any:
-        from relax_mlir.relax.expr import call_global
-
-        return call_global(self, args)
+        return above("relax.expr").call_global(self, args)
 
 
 class BaseFunc:
@@ -116,15 +126,11 @@ class BaseFunc:
 
     def script(self, **options: Any) -> str:
         """The function as TVMScript."""
-        from relax_mlir.script.printer import print_function
-
-        return print_function(self, **options)
+        return above("script.printer").print_function(self, **options)
 
     def show(self, style: str | None = None, **options: Any) -> None:
         """Print the TVMScript, highlighted on a terminal or in a notebook."""
-        from relax_mlir.script.highlight import show
-
-        show(self.script(**options), style)
+        above("script.highlight").show(self.script(**options), style)
 
     def __str__(self) -> str:
         return self.script()
@@ -148,11 +154,8 @@ def rename(state: ModuleState, name: str) -> None:
 
 def face_of(state: ModuleState) -> BaseFunc:
     """The Python face of the one function in `state`."""
-    from relax_mlir.relax.function import Function
-    from relax_mlir.tir.function import PrimFunc
-
     attributes = state.functions()[0].attributes
-    for face in (PrimFunc, Function):
-        if face.attrs_key in attributes:
-            return face(state)
+    for key, (module, name) in _FACES.items():
+        if key in attributes:
+            return getattr(above(module), name)(state)
     raise TypeError("a function is a PrimFunc (tir.attrs) or a relax function (relax.attrs)")

@@ -7,9 +7,9 @@ from typing import Any
 
 from relax_mlir import mlir
 from relax_mlir.errors import Error, VerificationError
-from relax_mlir.ir.function import BaseFunc, GlobalVar, face_of, rename
+from relax_mlir.ir.function import BaseFunc, GlobalVar, above, face_of, rename
+from relax_mlir.ir.state import ModuleState
 from relax_mlir.ir.text import parse_module, print_operation
-from relax_mlir.lowering.passes import ModuleState
 from relax_mlir.mlir import ir
 
 
@@ -184,15 +184,11 @@ class IRModule:
 
     def script(self, **options: Any) -> str:
         """The module as TVMScript."""
-        from relax_mlir.script.printer import print_module
-
-        return print_module(self, **options)
+        return above("script.printer").print_module(self, **options)
 
     def show(self, style: str | None = None, **options: Any) -> None:
         """Print the TVMScript, highlighted on a terminal or in a notebook."""
-        from relax_mlir.script.highlight import show
-
-        show(self.script(**options), style)
+        above("script.highlight").show(self.script(**options), style)
 
     def __str__(self) -> str:
         return self.mlir()

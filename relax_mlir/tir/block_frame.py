@@ -7,10 +7,10 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from relax_mlir.dialects.attributes import to_attribute
+from relax_mlir.dialects.names import name_location
 from relax_mlir.dialects.tir import mixed
 from relax_mlir.dialects.tir.blocks import ITER_KINDS, BlockOp, InitOp, ReadOp, WriteOp
 from relax_mlir.errors import Error
-from relax_mlir.ir.text import name_location
 from relax_mlir.mlir import ir
 from relax_mlir.tir import operators as O
 from relax_mlir.tir.buffer import Buffer, BufferRegion

@@ -16,12 +16,12 @@ from typing import Any
 
 from relax_mlir import mlir
 from relax_mlir.dialects.attributes import to_attribute
+from relax_mlir.dialects.names import name_location
 from relax_mlir.dialects.tir import mixed
 from relax_mlir.dialects.tir.buffers import AllocBufferOp
 from relax_mlir.dialects.tir.loops import KINDS, ForOp
 from relax_mlir.errors import Error, Span, VerificationError
-from relax_mlir.ir.text import name_location
-from relax_mlir.lowering.passes import ModuleState
+from relax_mlir.ir.state import ModuleState
 from relax_mlir.mlir import arith, cf, func, ir, memref, scf, vector
 from relax_mlir.tir import expr as E
 from relax_mlir.tir import operators as O

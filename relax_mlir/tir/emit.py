@@ -14,9 +14,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from relax_mlir.dialects import dtypes
+from relax_mlir.dialects.names import name_location
 from relax_mlir.dialects.tir.calls import CallOp
 from relax_mlir.errors import Error
-from relax_mlir.ir.text import name_location
 from relax_mlir.mlir import affine, arith, ir, memref, scf, vector
 from relax_mlir.tir import expr as E
 from relax_mlir.tir import math_ops

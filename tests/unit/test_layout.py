@@ -20,12 +20,13 @@ LAYERS = {
     "relax_mlir.errors": 0,
     "relax_mlir.mlir": 0,
     "relax_mlir.dialects": 1,
-    "relax_mlir.tir": 2,
-    "relax_mlir.te": 2,
-    "relax_mlir.topi": 2,
-    "relax_mlir.lowering": 3,
+    "relax_mlir.ir": 2,
+    "relax_mlir.tir": 3,
+    "relax_mlir.te": 3,
+    "relax_mlir.topi": 3,
+    "relax_mlir.lowering": 4,
 }
-HIGHEST = 4
+HIGHEST = 5
 
 # Loads our dialects into the context that it makes, which is why it may name them.
 DOOR_TO_MLIR = "relax_mlir.mlir"
