@@ -11,8 +11,12 @@ _PIPELINES: dict[str, str] = {
         "relax-legalize-ops,relax-annotate-tir-op-pattern,relax-fold-constant,"
         "relax-fuse-ops,relax-fuse-tir"
     ),
-    # What compiling runs: as zero, and transposed operands of matmuls are read in place.
-    "relax-default": "relax-zero,relax-fuse-transpose-matmul,relax-fuse-tir",
+    # What compiling runs: nothing twice or in vain, code outside dataflow blocks fused too, and
+    # transposed operands of matmuls read in place.
+    "relax-default": (
+        "relax-dead-code-elimination,relax-eliminate-common-subexpr,relax-convert-to-dataflow,"
+        "relax-zero,relax-fuse-transpose-matmul,relax-fuse-tir"
+    ),
 }
 
 

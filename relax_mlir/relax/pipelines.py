@@ -25,12 +25,22 @@ def zero_pipeline(*, enable_warning: bool = False) -> Pass:
 
 
 def default_build_pipeline() -> Pass:
-    """What `relax.build` runs: as zero, and transposed operands of matmuls are read in place.
+    """What `relax.build` runs: the zero pipeline on all code, inside dataflow blocks or not, after
+    what is computed twice or in vain is gone; transposed operands of matmuls are read in place.
 
     TVM's default does not fuse; nothing else differs for the user.
     """
-    fuse_transposes = [transform.FuseTransposeMatmul(), transform.FuseTIR()]
-    return Sequential([zero_pipeline(), *fuse_transposes], name="default_build")
+    return Sequential(
+        [
+            transform.DeadCodeElimination(),
+            transform.EliminateCommonSubexpr(),
+            transform.ConvertToDataflow(),
+            zero_pipeline(),
+            transform.FuseTransposeMatmul(),
+            transform.FuseTIR(),
+        ],
+        name="default_build",
+    )
 
 
 PIPELINE_MAP: dict[str, Callable[..., Pass]] = {

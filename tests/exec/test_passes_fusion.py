@@ -151,6 +151,38 @@ def test_transposed_operands_are_read_in_place(n: int):
     assert sum("transpose" in name and not name.startswith("fused") for name in names) == 1
 
 
+@I.ir_module
+class Branches:
+    @R.function
+    def main(c: R.Tensor((), "bool"), x: R.Tensor(("n", 4), "float32")):
+        a = R.nn.relu(x)
+        b = R.add(a, a)
+        if c:
+            d = R.exp(b)
+            e = R.multiply(d, b)
+            y = e
+        else:
+            f = R.negative(b)
+            g = R.sin(f)
+            y = g
+        z = R.sum(y, axis=1)
+        w = R.nn.relu(z)
+        return w
+
+
+@pytest.mark.parametrize("condition", [True, False])
+def test_code_outside_dataflow_blocks_is_fused_too(condition: bool):
+    (x,) = random((3, 4))
+    module = PassPipeline("relax-default")(Branches)
+    names = [var.name_hint for var in module.get_global_vars()]
+    assert "fused_relu_add" in names
+    executable = relax.build(Branches)
+    out = relax.VirtualMachine(executable)["main"](np.array(condition), x).numpy()
+    a = np.maximum(x, 0)
+    y = np.exp(2 * a) * 2 * a if condition else np.sin(-2 * a)
+    np.testing.assert_allclose(out, np.maximum(y.sum(1), 0), rtol=2e-5, atol=1e-5)
+
+
 def test_planning_and_cleaning_change_no_result():
     (x,) = random((5, 7))
     plain = run(Diamond, "relax-legalize-ops", [x])

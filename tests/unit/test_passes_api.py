@@ -11,6 +11,7 @@ import relax_mlir
 from relax_mlir import instrument, relax, transform
 from relax_mlir.errors import PassError
 from relax_mlir.ir import IRModule
+from relax_mlir.lowering.pipeline import Pipeline
 from relax_mlir.script import ir as I
 from relax_mlir.script import relax as R
 
@@ -306,6 +307,19 @@ def test_pipelines_by_name():
     assert "R.dataflow" not in relax.get_pipeline("test_passes_api")(program()).script()
     with pytest.raises(PassError, match="registered already"):
         relax.register_pipeline("zero")
+
+
+@pytest.mark.parametrize(("name", "text"), [("zero", "relax-zero"), ("default", "relax-default")])
+def test_python_and_text_name_the_same_passes(name: str, text: str):
+    def flat(passes):
+        for pass_ in passes:
+            if isinstance(pass_, transform.Sequential):
+                yield from flat(pass_.passes)
+            else:
+                yield str(pass_)
+
+    mine = list(flat([relax.get_pipeline(name)]))
+    assert mine == [str(element) for element in Pipeline.parse(text).elements]
 
 
 def test_tvms_module_names():
