@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from relax_mlir.errors import ScheduleError
+from relax_mlir.ir.function import above
 from relax_mlir.tir.schedule.index_map import IndexMap
 from relax_mlir.tir.schedule.random_variable import BlockRV, ExprRV, LoopRV, RandomVariable
 
@@ -111,9 +112,7 @@ class Trace:
 
     def show(self, style: str | None = None) -> None:
         """Print the trace, highlighted where the output allows."""
-        from relax_mlir.script.highlight import show
-
-        show(str(self), style)
+        above("script.highlight").show(str(self), style)
 
     # -- replay -----------------------------------------------------------------------------
 
