@@ -1,4 +1,5 @@
-"""Runs the Python blocks of every page in docs/ in order, as a reader would type them.
+"""Runs the Python blocks of README.md and of every page in docs/ in order, as a reader would type
+them.
 
 A block fenced as `python` runs; output shown in a block fenced as `text` right after it must be
 what the block printed.  Other fences are not run.
@@ -14,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
-DOCS = Path(__file__).resolve().parents[2] / "docs"
-PAGES = sorted(DOCS.rglob("*.md"))
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 _FENCE = re.compile(r"^```(\w*) *([^\n]*)\n(.*?)^```\n", re.MULTILINE | re.DOTALL)
 
 
@@ -27,7 +28,7 @@ def blocks(text: str) -> list[tuple[str, str, str, int]]:
     ]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(DOCS).as_posix())
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 @pytest.mark.filterwarnings("ignore::FutureWarning")
 def test_page_runs(page: Path) -> None:
     text = page.read_text()
