@@ -16,6 +16,7 @@ from relax_mlir.dialects import dims as dim_algebra
 from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.dims import Dim
 from relax_mlir.dialects.relax import types
+from relax_mlir.dialects.relax.marks import MARKS
 from relax_mlir.dialects.relax.spec import attributes_of
 from relax_mlir.dialects.relax.types import TensorInfo
 from relax_mlir.dialects.variadic import create
@@ -229,3 +230,7 @@ def _dynamic_strided_slice(self: Expansion) -> ir.Value:
     sizes = self.sizes("strided_slice_sizes", measure, info.ndim)
     kind = types.tensor_type(sizes, info.dtype)
     return self.finish(self.call("dynamic_strided_slice", write, kind))
+
+
+for _name in MARKS:
+    EXPANSIONS[_name] = lambda self: self.op.operands[0]

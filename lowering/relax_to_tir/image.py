@@ -1,4 +1,4 @@
-"""Legalisation of resize2d and resize3d."""
+"""Legalisation of resize2d, resize3d, affine_grid and grid_sample."""
 
 from __future__ import annotations
 
@@ -102,3 +102,80 @@ def _resize(ndim: int) -> Callable[..., te.Tensor]:
 
 for _ndim in (2, 3):
     legalize(f"image.resize{_ndim}d", result=True)(_resize(_ndim))
+
+
+@legalize("image.affine_grid", result=True)
+def _affine_grid(
+    matrices: te.Tensor, size: Any, *, align_corners: bool, result: Result
+) -> te.Tensor:
+    def coordinate(i: Any, count: Any) -> Any:
+        at, full = i.astype(result.dtype), count.astype(result.dtype)
+        if align_corners:
+            return at * 2.0 / O.max(full - 1.0, te.const(1, result.dtype)) - 1.0
+        return (at * 2.0 + 1.0) / full - 1.0
+
+    def compute(b: Any, d: Any, i: Any, j: Any) -> Any:
+        x, y = coordinate(j, result.shape[3]), coordinate(i, result.shape[2])
+        return matrices(b, d, 0) * x + matrices(b, d, 1) * y + matrices(b, d, 2)
+
+    return te.compute(result.shape, compute, name="affine_grid")
+
+
+def _reflected(index: Any, size: Any, align_corners: bool) -> Any:
+    """An index mirrored at the first and last element, or at their outer edges."""
+    period = O.max(2 * size - 2, te.const(1, "int64")) if align_corners else 2 * size
+    folded = te.floormod(index, period)
+    last = period - folded if align_corners else period - 1 - folded
+    return _clamp(O.min(folded, last), size)
+
+
+@legalize("image.grid_sample", result=True)
+def _grid_sample(
+    data: te.Tensor,
+    grid: te.Tensor,
+    *,
+    method: str,
+    layout: str,
+    padding_mode: str,
+    align_corners: bool,
+    result: Result,
+) -> te.Tensor:
+    height, width = data.shape[2], data.shape[3]
+
+    def pixel(coordinate: Any, size: Any) -> Any:
+        full = size.astype("float32")
+        at = coordinate.astype("float32") + 1.0
+        at = at * (full - 1.0) / 2.0 if align_corners else (at * full - 1.0) / 2.0
+        # Far outside all is the same, and every integer type can hold it.
+        return O.max(O.min(at, te.const(1e6, "float32")), te.const(-1e6, "float32"))
+
+    def read(n: Any, c: Any, y: Any, x: Any) -> Any:
+        if padding_mode == "reflection":
+            y, x = _reflected(y, height, align_corners), _reflected(x, width, align_corners)
+        value = data(n, c, _clamp(y, height), _clamp(x, width)).astype("float32")
+        if padding_mode != "zeros":
+            return value
+        inside = te.all(y >= 0, y < height, x >= 0, x < width)
+        return te.if_then_else(inside, value, te.const(0, "float32"))
+
+    def taps(at: Any) -> list[tuple[Any, Any]]:
+        if method == "nearest":
+            return [(te.nearbyint(at).astype("int64"), None)]
+        low = te.floor(at)
+        part, first = at - low, low.astype("int64")
+        if method == "bilinear":
+            return [(first, 1.0 - part), (first + 1, part)]
+        weights = zip((-1, 0, 1, 2), _cubic(part, -0.75), strict=True)
+        return [(first + offset, weight) for offset, weight in weights]
+
+    def compute(n: Any, c: Any, i: Any, j: Any) -> Any:
+        total: Any = None
+        rows = taps(pixel(grid(n, 1, i, j), height))
+        columns = taps(pixel(grid(n, 0, i, j), width))
+        for (y, row), (x, column) in itertools.product(rows, columns):
+            value = read(n, c, y, x)
+            value = value if row is None else value * row * column
+            total = value if total is None else total + value
+        return total.astype(result.dtype)
+
+    return te.compute(result.shape, compute, name="grid_sample")

@@ -21,7 +21,7 @@ from relax_mlir.mlir import ir
 
 FAMILIES = (
     "unary binary statistical search linear_algebra datatype manipulate index create nn "
-    "convolution pooling attention image scan sorting scatter"
+    "convolution pooling attention image scan sorting scatter sampling"
 ).split()
 
 

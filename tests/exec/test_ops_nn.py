@@ -294,9 +294,84 @@ def _resize_cases() -> list[Case]:
     ]  # fmt: skip
 
 
+def affine_grid(matrices: Any, size: Any, align_corners: bool) -> np.ndarray:
+    axes = [
+        np.arange(n) * 2 / max(n - 1, 1) - 1 if align_corners else (np.arange(n) * 2 + 1) / n - 1
+        for n in size
+    ]
+    y, x = np.meshgrid(*axes, indexing="ij")
+    ones = np.stack([x, y, np.ones_like(x)])
+    return np.einsum("bdk,khw->bdhw", matrices, ones).astype("float32")
+
+
+def grid_sample(x: Any, grid: Any, method: str, padding: str, align_corners: bool) -> np.ndarray:
+    """Sampling pixel by pixel, as torch.nn.functional.grid_sample defines it."""
+    n, c, h, w = x.shape
+    result = np.zeros((n, c, *grid.shape[2:]))
+
+    def reflect(i: int, size: int) -> int:
+        period = max(2 * size - 2, 1) if align_corners else 2 * size
+        i %= period
+        return min(i, period - i if align_corners else period - 1 - i)
+
+    def read(b: int, i: int, j: int) -> Any:
+        if padding == "zeros" and not (0 <= i < h and 0 <= j < w):
+            return 0.0
+        if padding == "reflection":
+            i, j = reflect(i, h), reflect(j, w)
+        return x[b, :, min(max(i, 0), h - 1), min(max(j, 0), w - 1)].astype("float64")
+
+    def taps(at: float) -> list[tuple[int, float]]:
+        if method == "nearest":
+            return [(int(np.rint(at)), 1.0)]
+        low = int(np.floor(at))
+        if method == "bilinear":
+            return [(low, 1 - (at - low)), (low + 1, at - low)]
+        weights = [float(v) for v in _cubic_weights(np.float64(at - low))]
+        return list(zip(range(low - 1, low + 3), weights, strict=True))
+
+    for b, i, j in np.ndindex(n, *grid.shape[2:]):
+        sizes = (w, h)
+        at = [
+            (g + 1) * (s - 1) / 2 if align_corners else ((g + 1) * s - 1) / 2
+            for g, s in zip(grid[b, :, i, j].astype("float64"), sizes, strict=True)
+        ]
+        for (row, a), (column, e) in itertools.product(taps(at[1]), taps(at[0])):
+            result[b, :, i, j] += read(b, row, column) * a * e
+    return result.astype("float32")
+
+
+def _sampling_cases() -> list[Case]:
+    cases = [
+        Case("image.affine_grid", [random((2, 2, 3)), (4, 5)],
+             lambda m, s, a=align: affine_grid(m, s, a), {"align_corners": align})
+        for align in (True, False)
+    ]
+    for method in ("bilinear", "nearest", "bicubic"):
+        for padding in ("zeros", "border", "reflection"):
+            for align in (True, False):
+                attributes = {"method": method, "padding_mode": padding, "align_corners": align}
+                cases.append(
+                    Case("image.grid_sample",
+                         [random((2, 3, 5, 6)), random((2, 2, 3, 4), low=-1.4, high=1.4)],
+                         lambda x, g, m=method, p=padding, a=align: grid_sample(x, g, m, p, a),
+                         attributes, tolerance=2e-4)
+                )
+    prob = np.array([[0.1, 0.2, 0.7], [0.5, 0.5, 0.0]], "float32")
+    sample = np.array([[0.05], [0.15], [0.95], [0.6], [1.0]], "float32")
+    row = np.array([[0], [0], [0], [1], [1]], "int64")
+    cases.append(
+        Case("multinomial_from_uniform", [prob, sample, row],
+             lambda *_: np.array([[0], [1], [2], [1], [2]], "int64"))
+    )
+    cases.append(Case("grad.no_grad", [random((3, 4))], lambda x: x))
+    return cases  # fmt: skip
+
+
 CONVOLUTION = Program(_convolution_cases())
 POOLING = Program(_pooling_cases())
 ATTENTION = Program([*_attention_cases(), *_resize_cases()])
+SAMPLING = Program(_sampling_cases())
 
 
 @pytest.mark.parametrize("case", CONVOLUTION.cases, ids=repr)
@@ -312,3 +387,8 @@ def test_pooling(case: Case) -> None:
 @pytest.mark.parametrize("case", ATTENTION.cases, ids=repr)
 def test_attention_and_resize(case: Case) -> None:
     ATTENTION.check(case)
+
+
+@pytest.mark.parametrize("case", SAMPLING.cases, ids=repr)
+def test_sampling(case: Case) -> None:
+    SAMPLING.check(case)

@@ -183,6 +183,10 @@ REARRANGING: list[Case] = [
     ("nn.pad", ("f32[n, 4]",), {"pad_width": [0, 1, 2, 3]}, T("n + 1, 9")),
     ("nn.pixel_shuffle", ("f32[n, 8, 3, 3]",), {"upscale_factor": 2}, T("n, 2, 6, 6")),
     ("image.resize2d", ("f32[n, 8, 3, 3]", "shape[6, 7]"), {}, T("n, 8, 6, 7")),
+    ("image.affine_grid", ("f32[n, 2, 3]", "shape[4, 5]"), {}, T("n, 2, 4, 5")),
+    ("image.grid_sample", ("f32[n, 3, 4, 5]", "f32[n, 2, 6, 7]"), {}, T("n, 3, 6, 7")),
+    ("multinomial_from_uniform", ("f32[2, 5]", "f32[n, 1]", "i64[n, 1]"), {}, T("n, 1", "int64")),
+    ("grad.no_grad", ("f32[n, 4]",), {}, T("n, 4")),
     ("reverse_sequence", ("f32[n, 8]", "i64[8]"), {"seq_axis": 0, "batch_axis": 1}, T("n, 8")),
 ]  # fmt: skip
 
@@ -294,6 +298,9 @@ INVALID: list[tuple[str, tuple[Any, ...], dict[str, Any], str]] = [
     ("nn.max_pool2d", ("f32[1, 2, 8, 8]",), {"pool_size": [1, 2, 3]}, "pool_size has 3 entries"),
     ("nn.attention", ("f32[1, 4, 2, 8]", "f32[1, 4, 3, 8]", "f32[1, 4, 3, 8]"), {},
      "dimension 2 of query and key differs"),
+    ("image.affine_grid", ("f32[2, 3, 3]", "shape[4, 5]"), {}, "needs 2 by 3 matrices"),
+    ("image.grid_sample", ("f32[1, 3, 4, 5]", "f32[2, 2, 6, 7]"), {}, "must have the data's batch"),
+    ("multinomial_from_uniform", ("f32[2, 5]", "f32[3, 2]", "i64[3, 2]"), {}, "needs one column"),
     ("tensor_to_shape", ("f32[4]",), {}, "needs an int64 vector"),
     ("topk", ("f32[4]",), {"k": 5}, "k is 5, more than 4"),
 ]  # fmt: skip
