@@ -172,6 +172,11 @@ def RemoveUnusedOutputs() -> Pass:
     return _lowering("RemoveUnusedOutputs", "relax-remove-unused-outputs")
 
 
+def RemoveRedundantReshape() -> Pass:
+    """Reshape from the first tensor of a chain of reshapes; drop those that change nothing."""
+    return _lowering("RemoveRedundantReshape", "relax-remove-redundant-reshape")
+
+
 def StaticPlanBlockMemory() -> Pass:
     """Plan the memory of intermediate tensors: those that are never alive together share it."""
     return _lowering("StaticPlanBlockMemory", "relax-static-plan-block-memory")
