@@ -95,7 +95,32 @@ k0, k1 = sch.split(k, [8, None])
 sch.reorder(i0, j0, k0, i1, j1, k1)
 """
 
+GPU = """
+block = sch.get_sblock("C")
+i, j, k = sch.get_loops(block)
+local = sch.cache_write(block, 0, "local")
+by, vy, ty, yi = sch.split(i, [None, 2, 2, 2])
+bx, vx, tx, xi = sch.split(j, [None, 2, 2, 2])
+k0, k1 = sch.split(k, [None, 8])
+sch.reorder(by, bx, vy, vx, ty, tx, k0, k1, yi, xi)
+for loop, axis in ((by, "blockIdx.y"), (bx, "blockIdx.x"), (vy, "vthread.y"), (vx, "vthread.x"),
+                   (ty, "threadIdx.y"), (tx, "threadIdx.x")):
+    sch.bind(loop, axis)
+sch.reverse_compute_at(local, tx)
+for number in (0, 1):
+    copy = sch.cache_read(block, number, "shared")
+    sch.compute_at(copy, k0)
+    fused = sch.fuse(*sch.get_loops(copy)[-2:])
+    _, a, b, c = sch.split(fused, [None, 2, 2, 4])
+    sch.bind(a, "threadIdx.y")
+    sch.bind(b, "threadIdx.x")
+    sch.vectorize(c)
+sch.unroll(k1)
+sch.decompose_reduction(block, k0)
+"""
+
 CASES = {
+    "gpu_matmul": ("matmul", GPU),
     "split": ("matmul", 'sch.split(sch.get_loops("C")[0], [2, None, 4])'),
     "split_predicate": ("elementwise", 'sch.split(sch.get_loops("C")[1], [None, 8])'),
     "split_three_predicate": ("elementwise", 'sch.split(sch.get_loops("C")[0], [2, 3, 4])'),
@@ -209,6 +234,7 @@ sch.cache_write("C", 0, "local")
     "storage_align": ("elementwise", 'sch.storage_align("B", 0, axis=0, factor=32, offset=1)'),
 }  # fmt: skip
 
+_FUSED = "ax0_ax1_fused_0 * 16 + ax0_ax1_fused_1 * 8 + ax0_ax1_fused_2 * 4 + ax0_ax1_fused_3"
 # Where we simplify further than TVM, which does not use the loops' ranges there: (TVM's, ours).
 SIMPLER = {
     "split_three_predicate": [("(i_0 * 3 + i_1) * 4 + i_2 < 20", "i_0 * 12 + i_1 * 4 + i_2 < 20")],
@@ -219,6 +245,10 @@ SIMPLER = {
                 vj = T.axis.spatial(32, (i_j_fused_0 * 32 + i_j_fused_1) % 32)""",
             'vi, vj = T.axis.remap("SS", [i_j_fused_0, i_j_fused_1])',
         )
+    ],
+    "gpu_matmul": [
+        (f"({_FUSED}) // 8", "ax0_ax1_fused_0 * 2 + ax0_ax1_fused_1"),
+        (f"({_FUSED}) % 8", "ax0_ax1_fused_2 * 4 + ax0_ax1_fused_3"),
     ],
     "fuse_then_split_odd": [
         ("(i_j_fused_0 * 32 + i_j_fused_1 * 8 + i_j_fused_2) // 32", "i_j_fused_0"),

@@ -185,6 +185,10 @@ REFUSED: dict[str, tuple[Callable[[Schedule], Any], list[str]]] = {
     "parallel_reduction": (lambda s: s.parallel(_k(s)), ["cannot be parallel"]),
     "bind_block_reduction": (lambda s: s.bind(_k(s), "blockIdx.x"), ["cannot be blockIdx.x"]),
     "bind_nonsense": (lambda s: s.bind(_i(s), "gpu.x"), ['"gpu.x" is no thread axis']),
+    "bind_one_axis_twice": (
+        lambda s: (s.bind(_i(s), "threadIdx.x"), s.bind(s.get_loops("C")[1], "threadIdx.x")),
+        ["loop i and loop j would be the same threadIdx.x", 'block "C" needs both'],
+    ),
     "inline_reduction": (lambda s: s.compute_inline("C"), ["is not complete", "not spatial"]),
     "inline_output": (lambda s: s.compute_inline("D"), ["writes D, which is an output"]),
     "reverse_inline_into_reduction": (

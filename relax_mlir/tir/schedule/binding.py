@@ -49,7 +49,22 @@ def bind(state: ScheduleState, loop: ForOp, thread_axis: str) -> None:
         raise Refusal(f'"{thread_axis}" is no thread axis', loop,
                       hint="one of " + ", ".join(THREAD_AXES))  # fmt: skip
     require_parallel(loop, thread_axis)
+    _require_one_thread(loop, thread_axis)
     set_kind(loop, "thread_binding", thread_axis)
+
+
+def _require_one_thread(loop: ForOp, thread_axis: str) -> None:
+    """Nested loops on one axis are the same thread, so what is inside must not need both."""
+    bound = [o for o in nest.loops_around(loop) if nest.thread_axis(o) == thread_axis]
+    inner = [op for op in nest.descend(loop) if isinstance(op, ForOp)]
+    pairs = [(outer, loop) for outer in bound]
+    pairs += [(loop, op) for op in inner if nest.thread_axis(op) == thread_axis]
+    for outer, below in pairs:
+        for block in nest.child_blocks(below):
+            if any(binding.uses(nest.loop_var(outer)) for binding in bindings_of(block)):
+                raise Refusal(f"{label(outer)} and {label(below)} would be the same {thread_axis}, "
+                              f"and {label(block)} needs both", outer, below, block,
+                              hint="bind the outer loops before compute_at")  # fmt: skip
 
 
 def set_kind(loop: ForOp, kind: str, thread: str | None = None) -> None:

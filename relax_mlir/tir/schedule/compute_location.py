@@ -32,6 +32,7 @@ from relax_mlir.tir.schedule.error import Refusal, label
 from relax_mlir.tir.schedule.index import (
     Index,
     as_index,
+    defining,
     floordiv,
     leaf,
     proves_nonnegative,
@@ -74,7 +75,7 @@ def compute_at(
         if _order(maker) > _order(loop) and not nest.is_ancestor(loop, maker):
             raise Refusal(f"{label(maker)} comes after {label(loop)}", maker, loop)
     _require_inputs_kept(block, loop)
-    needed = _regions(written_buffers(block), users, reads_of, loop)
+    needed = _regions(written_buffers(block), users, reads_of, loop, shared_by_threads=True)
     domain = _solve(block, writes_of(block), needed, _instances_touching)
     _require_parallel_place(block, domain, loop)
     position = _position(loop, producers(block), users, index)
@@ -214,9 +215,8 @@ def _require_parallel_place(block: BlockOp, domain: Domain, loop: ForOp) -> None
     for around in [*nest.loops_around(loop), loop]:
         if around.kind.value in ("serial", "unrolled"):
             continue
-        variable, attributes = nest.loop_var(around), around.operation.attributes
-        thread = ir.StringAttr(attributes["thread"]).value if "thread" in attributes else ""
-        across = thread.startswith("threadIdx")
+        variable = nest.loop_var(around)
+        across = (nest.thread_axis(around) or "").startswith("threadIdx")
         rows = zip(block.kinds, domain.values(), strict=True)
         if not across and any(kind == "R" and low.uses(variable) for kind, (low, _) in rows):
             raise Refusal(f"{label(around)} does not run in order and would drive a reduction of "
@@ -235,11 +235,18 @@ def _regions(
     blocks: Sequence[BlockOp],
     accesses: Callable[[BlockOp], list[Access]],
     loop: ForOp,
+    shared_by_threads: bool = False,
 ) -> dict[ir.Value, list[Interval]]:
-    """What `blocks` access of `buffers` in one iteration of `loop`, by the loops outside."""
+    """What `blocks` access of `buffers` in one iteration of `loop`, by the loops outside.
+
+    With `shared_by_threads`, what all threads that share a buffer access of it.
+    """
+    around = [*nest.loops_around(loop), loop]
+    threads: set[ir.Value] = set()
 
     def inside(value: ir.Value) -> bool:
-        return value != nest.loop_var(loop) and nest.encloses(loop, value)
+        below = value != nest.loop_var(loop) and nest.encloses(loop, value)
+        return below or value in threads
 
     found: dict[ir.Value, list[Interval]] = {}
     for block in blocks:
@@ -248,12 +255,28 @@ def _regions(
             buffer = root_buffer(access.buffer)
             if buffer not in buffers or buffer != access.buffer:
                 continue
+            if shared_by_threads:
+                threads = {nest.loop_var(o) for o in around if _shares(o, buffer)}
             box = [
                 bounded(o.substitute(values), s.substitute(values), inside, extent)
                 for (o, s), extent in zip(access.region, buffer_shape(buffer), strict=True)
             ]
             found[buffer] = join(found[buffer], box) if buffer in found else box
     return found
+
+
+_SHARED_BY = {"global": ("blockIdx", "threadIdx", "vthread"), "shared": ("threadIdx", "vthread")}
+"""The thread axes whose iterations see the same buffer of a storage scope."""
+
+
+def _shares(loop: ForOp, buffer: ir.Value) -> bool:
+    """True for a loop bound to threads that all see the buffer."""
+    producer = defining(buffer)
+    thread = nest.thread_axis(loop)
+    if thread is None or producer is None or "scope" not in producer.attributes:
+        return False
+    scope = ir.StringAttr(producer.attributes["scope"]).value.split(".")[0]
+    return thread.startswith(_SHARED_BY.get(scope, ("no thread",)))
 
 
 Solver = Callable[[int, Index, Index, Interval], Interval]

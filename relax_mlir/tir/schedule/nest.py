@@ -137,3 +137,9 @@ def iter_vars(block: BlockOp) -> list[ir.Value]:
 def loop_var(loop: ForOp) -> ir.Value:
     """A loop's variable, as a value among others."""
     return loop.induction_variable
+
+
+def thread_axis(loop: ForOp) -> str | None:
+    """The GPU axis a loop is bound to."""
+    attributes = loop.operation.attributes
+    return ir.StringAttr(attributes["thread"]).value if "thread" in attributes else None
