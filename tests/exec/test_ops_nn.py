@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from relax_mlir.dialects.relax.marks import MARKS
 from tests.exec.operator_cases import Case, Program, random
 
 
@@ -249,9 +250,9 @@ def _attention_cases() -> list[Case]:
 
 
 def resize(x: Any, size: Any, method: str, mode: str) -> np.ndarray:
-    """Resampling of NCHW data, one dimension after the other."""
+    """Resampling of NC... data, one dimension after the other."""
     data = x.astype("float64")
-    for axis, wanted in zip((2, 3), size, strict=True):
+    for axis, wanted in zip(range(2, x.ndim), size, strict=True):
         n = data.shape[axis]
         i = np.arange(wanted, dtype="float64")
         at = {
@@ -284,7 +285,13 @@ def _cubic_weights(t: np.ndarray, a: float = -0.75) -> list[np.ndarray]:
 
 
 def _resize_cases() -> list[Case]:
-    return [
+    volumes = [
+        Case("image.resize3d", [random((1, 2, 3, 4, 5)), (6, 3, 7)],
+             lambda x, s, m=method: resize(x, s, m, "half_pixel"), {"method": method},
+             tolerance=1e-4)
+        for method in ("nearest_neighbor", "linear")
+    ]
+    return volumes + [
         Case("image.resize2d", [random((1, 2, 5, 6)), size],
              lambda x, s, m=method, c=mode: resize(x, s, m, c),
              {"method": method, "coordinate_transformation_mode": mode}, tolerance=1e-4)
@@ -364,7 +371,7 @@ def _sampling_cases() -> list[Case]:
         Case("multinomial_from_uniform", [prob, sample, row],
              lambda *_: np.array([[0], [1], [2], [1], [2]], "int64"))
     )
-    cases.append(Case("grad.no_grad", [random((3, 4))], lambda x: x))
+    cases += [Case(name, [random((3, 4))], lambda x: x) for name in MARKS]
     return cases  # fmt: skip
 
 
