@@ -8,12 +8,13 @@ dialects into it; `scope()` enters it, which every function that builds or parse
 
 from __future__ import annotations
 
+import importlib
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from torch_mlir import ir, passmanager, rewrite
 from torch_mlir.dialects import (
@@ -23,8 +24,6 @@ from torch_mlir.dialects import (
     ext,
     func,
     irdl,
-    linalg,
-    llvm,
     math,
     memref,
     scf,
@@ -32,6 +31,9 @@ from torch_mlir.dialects import (
     vector,
 )
 from torch_mlir.passmanager import PassManager
+
+if TYPE_CHECKING:
+    from torch_mlir.dialects import linalg, llvm
 
 __all__ = [
     "PassManager",
@@ -60,6 +62,17 @@ __all__ = [
 
 
 _DIALECT_MODULES = "torch_mlir.dialects"
+
+# Half of the time that importing all bindings takes, and few programs need them.
+_ON_DEMAND = ("linalg", "llvm")
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _ON_DEMAND:
+        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+    module = importlib.import_module(f"{_DIALECT_MODULES}.{name}")
+    globals()[name] = module
+    return module
 
 
 @cache
