@@ -421,3 +421,67 @@ def test_numbers_are_conditions():
     )
     assert number == spelled
     assert from_source(number.script()) == number
+
+
+TWO_BLOCKS = """
+func.func @f(%A: memref<8xf32> {{tir.name = "A"}}) attributes {{tir.attrs = {{}}}} {{
+  %cst = arith.constant 1.0 : f32
+  "tir.for"() ({{
+  ^bb0(%i: index):
+    "tir.for"() ({{
+    ^bb0(%j: index):
+      "tir.block"(%i) ({{
+      ^bb0(%vi: index):
+        memref.store %cst, %A[%vi] : memref<8xf32>
+      }}) {{domains = array<i64: 0, 8>, iter_kinds = ["S"], operandSegmentSizes = array<i32: 1, 0, 0>, sym_name = "X"}} : (index) -> ()
+    }}) {{bounds = array<i64: 0, 2>, kind = "serial", operandSegmentSizes = array<i32: 0>{inner}}} : () -> ()
+    "tir.block"(%i) ({{
+    ^bb0(%vi: index):
+      memref.store %cst, %A[%vi] : memref<8xf32>
+    }}) {{domains = array<i64: 0, 8>, iter_kinds = ["S"], operandSegmentSizes = array<i32: 1, 0, 0>, sym_name = "Y"}} : (index) -> ()
+  }}) {{bounds = array<i64: 0, 8>, kind = "serial", operandSegmentSizes = array<i32: 0>{outer}}} : () -> ()
+  return
+}}
+"""  # noqa: E501
+
+
+@pytest.mark.parametrize(
+    ("inner", "outer", "said"),
+    [
+        ("", "", None),
+        (", scheduled", ", scheduled", 'T.func_attr({"tir.scheduled": ["X", "Y"]})'),
+        ("", ", scheduled", 'T.func_attr({"tir.scheduled": ["X/0", "Y"]})'),
+        (", scheduled", "", 'T.func_attr({"tir.scheduled": ["X/1"]})'),
+    ],
+)
+def test_the_mark_of_a_schedule_comes_back(inner: str, outer: str, said: str | None):
+    from relax_mlir.ir import IRModule
+
+    module = IRModule.parse(TWO_BLOCKS.format(inner=inner, outer=outer))
+    text = module.script()
+    assert said is None or said in text
+    assert ("scheduled" in text) == (said is not None)
+    assert from_source(text).script() == text
+    assert from_source(text)["f"].mlir().count("scheduled}") == (bool(inner) + bool(outer))
+
+
+def test_a_marked_loop_around_no_block_is_annotated():
+    from relax_mlir.ir import IRModule
+
+    module = IRModule.parse(
+        """
+        func.func @f(%A: memref<8xf32> {tir.name = "A"}) attributes {tir.attrs = {}} {
+          %cst = arith.constant 1.0 : f32
+          "tir.for"() ({
+          ^bb0(%i: index):
+            memref.store %cst, %A[%i] : memref<8xf32>
+          }) {bounds = array<i64: 0, 8>, kind = "serial", operandSegmentSizes = array<i32: 0>,
+              scheduled} : () -> ()
+          return
+        }
+        """
+    )
+    text = module.script()
+    assert 'for i in T.serial(8, annotations={"tir.scheduled": T.bool(True)}):' in text
+    assert from_source(text).script() == text
+    assert "scheduled}" in from_source(text)["f"].mlir()

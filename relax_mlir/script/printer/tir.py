@@ -13,6 +13,7 @@ from relax_mlir.dialects.tir import mixed
 from relax_mlir.errors import Error
 from relax_mlir.ir.text import name_of
 from relax_mlir.mlir import ir
+from relax_mlir.script import scheduled
 from relax_mlir.script.printer.core import Printer, literal
 from relax_mlir.script.printer.tir_expr import READERS, ExprReader, raw, read_call
 from relax_mlir.script.printer.tir_lets import needs_name
@@ -48,6 +49,7 @@ class PrimFuncPrinter:
         self.T = printer.T
         self.words = _WORDS[printer.options.syntax]
         self.reader = ExprReader()
+        self.scheduled = scheduled.scheduled_loops(face.body)
         # Loop variables in scope with their domain, for T.axis.remap.
         self.loops: dict[ir.Value, tuple[Any, Any, str]] = {}
 
@@ -76,7 +78,7 @@ class PrimFuncPrinter:
                 scopes.enter_context(self.printer.indent())
                 self.printer.line(f"{self.T}.reads()")
                 self.printer.line(f"{self.T}.writes()")
-                annotations = self._annotations(attributes["annotations"])
+                annotations = self._annotations(from_attribute(attributes["annotations"]))
                 self.printer.line(f"{self.T}.{self.words['attr']}({annotations})")
             elif _has_blocks(self.face.body):
                 self.printer.line(f"# {header}")
@@ -141,6 +143,8 @@ class PrimFuncPrinter:
 
     def _attributes(self) -> None:
         stored = from_attribute(self.face.operation.attributes[self.face.attrs_key])
+        if self.scheduled:
+            stored[scheduled.KEY] = self.scheduled
         if not stored:
             return
         modern = self.printer.options.syntax == "tirx"
@@ -278,7 +282,7 @@ class PrimFuncPrinter:
     # -- loops ------------------------------------------------------------------------------------
 
     def loop(self, op: ir.Operation) -> None:
-        nest = _grid(op) if self.printer.options.syntax_sugar else [op]
+        nest = self._grid(op) if self.printer.options.syntax_sugar else [op]
         with ExitStack() as scopes:
             scopes.enter_context(self.names.scope())
             bounds = [self._bounds(loop) for loop in nest]
@@ -293,6 +297,18 @@ class PrimFuncPrinter:
             with self.printer.indent():
                 if not self.body(inner):
                     self.printer.line(f"{self.T}.evaluate(0)")
+
+    def _grid(self, op: ir.Operation) -> list[ir.Operation]:
+        """The loops from `op` in that T.grid can join: serial, from zero, without annotations,
+        nothing between them, and no extent that is computed inside."""
+        nest: list[ir.Operation] = []
+        while _joinable(op, nest) and not self._loop_annotations(op):
+            nest.append(op)
+            children = [v.operation for v in op.regions[0].blocks[0].operations]
+            if len(children) != 1 or children[0].name != "tir.for":
+                break
+            op = children[0]
+        return nest or [op]
 
     def _bounds(self, op: ir.Operation) -> tuple[E.PrimExpr, E.PrimExpr, str]:
         dtype = _string(op.attributes, "dtype") or "int32"
@@ -317,16 +333,22 @@ class PrimFuncPrinter:
             arguments = [expr_text(low), expr_text(end)]
         if kind == "thread_binding":
             arguments.append(f'thread="{_string(op.attributes, "thread")}"')
-        if "annotations" in op.attributes:
-            annotations = self._annotations(op.attributes["annotations"])
-            arguments.append(f"annotations={annotations}")
+        annotations = self._loop_annotations(op)
+        if annotations:
+            arguments.append(f"annotations={self._annotations(annotations)}")
         if kind == "serial":
-            plain = "annotations" not in op.attributes
-            return f"{'range' if plain else self.T + '.serial'}({', '.join(arguments)})"
+            return f"{self.T + '.serial' if annotations else 'range'}({', '.join(arguments)})"
         return f"{self.T}.{_LOOPS.get(kind, kind)}({', '.join(arguments)})"
 
-    def _annotations(self, attribute: ir.Attribute) -> str:
-        stored = from_attribute(attribute)
+    def _loop_annotations(self, op: ir.Operation) -> dict[str, Any]:
+        """A loop's annotations, and the schedule's mark unless the function says it."""
+        attributes = op.attributes
+        stored = from_attribute(attributes["annotations"]) if "annotations" in attributes else {}
+        if scheduled.MARK in attributes and self.scheduled is None:
+            stored[scheduled.KEY] = True
+        return stored
+
+    def _annotations(self, stored: dict[str, Any]) -> str:
         items = (f"{literal(key)}: {self._attribute(stored[key])}" for key in sorted(stored))
         return "{" + ", ".join(items) + "}"
 
@@ -401,7 +423,7 @@ class PrimFuncPrinter:
         for name, word in accesses.items():
             self.printer.line(f"{self.T}.{word}({', '.join(regions[name])})")
         if "annotations" in op.attributes:
-            annotations = self._annotations(op.attributes["annotations"])
+            annotations = self._annotations(from_attribute(op.attributes["annotations"]))
             self.printer.line(f"{self.T}.{self.words['attr']}({annotations})")
         if not self.body(body):
             self.printer.line(f"{self.T}.evaluate(0)")
@@ -461,22 +483,9 @@ def _has_blocks(block: ir.Block) -> bool:
     return False
 
 
-def _grid(op: ir.Operation) -> list[ir.Operation]:
-    """The loops from `op` in that T.grid can join: serial, from zero, nothing between them, and
-    no extent that is computed inside."""
-    nest: list[ir.Operation] = []
-    while _joinable(op, nest):
-        nest.append(op)
-        children = [v.operation for v in op.regions[0].blocks[0].operations]
-        if len(children) != 1 or children[0].name != "tir.for":
-            break
-        op = children[0]
-    return nest or [op]
-
-
 def _joinable(op: ir.Operation, outer: list[ir.Operation]) -> bool:
     attributes = op.attributes
-    if ir.StringAttr(attributes["kind"]).value != "serial" or "annotations" in attributes:
+    if ir.StringAttr(attributes["kind"]).value != "serial":
         return False
     low, extent = mixed.join(attributes["bounds"], list(op.operands))
     if low != 0:
