@@ -20,7 +20,8 @@ _CACHE_LINE = 64
 class FreeTemporaries(Pass):
     """Put small allocations of fixed size on the stack, free the others where their block ends.
 
-    Allocations that are freed already, or that leave their block, stay as they are.
+    What is allocated in a parallel loop stays in it, on the stack or not: every iteration has its
+    own.  Allocations that are freed already, or that leave their block, stay as they are.
 
     stack_bytes: an allocation up to this size goes on the stack; stack_limit: all of a function's
     together stay below this.
@@ -50,7 +51,7 @@ class FreeTemporaries(Pass):
             size = _bytes(op)
             if size is not None and size <= min(self.stack_bytes, budget):
                 budget -= size
-                _move_to_stack(op, entry)
+                _move_to_stack(op, _parallel_body(op) or entry)
             else:
                 _free_at_end(op)
 
@@ -75,6 +76,16 @@ def _bytes(op: ir.Operation) -> int | None:
     if not type_.has_static_shape or not isinstance(element, (ir.FloatType, ir.IntegerType)):
         return None
     return math.prod(type_.shape) * ((element.width + 7) // 8)
+
+
+def _parallel_body(op: ir.Operation) -> ir.Block | None:
+    """The body of the innermost parallel loop around an operation."""
+    outer = op.parent
+    while outer is not None:
+        if outer.operation.name == "scf.parallel":
+            return outer.operation.regions[0].blocks[0]
+        outer = outer.operation.parent
+    return None
 
 
 def _alignment() -> ir.Attribute:

@@ -5,32 +5,49 @@ from __future__ import annotations
 from relax_mlir.lowering.passes import ModuleState
 from relax_mlir.lowering.pipeline import run
 from relax_mlir.lowering.relax_to_host.relax_to_host import CONSTANT_TABLE
-from relax_mlir.lowering.to_llvm.cpu import CPU_PIPELINE
+from relax_mlir.lowering.to_llvm.cpu import CPU_PIPELINE, cpu_pipeline
 from relax_mlir.lowering.to_llvm.ffi_signature import argument_names, symbol_name
+from relax_mlir.lowering.to_llvm.num_threads import has_parallel_loops, num_threads
 from relax_mlir.mlir import ir
 from relax_mlir.runtime.compiled_code import CompiledCode, FunctionInfo
+from relax_mlir.transform.context import PassContext
 
 __all__ = ["CPU_BUILD_PIPELINE", "lower_to_machine_ir"]
 
 KERNELS = (
-    "tir-bool-to-byte,tir-to-linalg,tir-to-scf,tir-lower-calls,linalg-fuse-elementwise,"
-    "linalg-to-vector"
+    "tir-bool-to-byte,tir-to-linalg,tir-to-scf,scf-promote-accumulators,tir-lower-calls,"
+    "linalg-fuse-elementwise,linalg-to-vector"
 )
 HOST = "tir-make-packed-api,relax-to-host"
 CPU_BUILD_PIPELINE = f"builtin.module({KERNELS},{HOST},{CPU_PIPELINE})"
+"""The whole way for a module whose loops run on one core."""
 
 
-def lower_to_machine_ir(state: ModuleState, *, opt_level: int = 2) -> CompiledCode:
+def lower_to_machine_ir(
+    state: ModuleState, *, opt_level: int = 2, num_cores: int | None = None
+) -> CompiledCode:
     """Lower a module of TensorIR functions and Relax functions that call them, in place.
 
-    `opt_level` is LLVM's, for when the code is turned into machine code.
+    `opt_level` is LLVM's, for when the code is turned into machine code.  `num_cores` is how many
+    threads parallel loops use; None leaves it to the target, the PassContext's `num-cores` and the
+    environment (`num_threads`).
     """
     functions = _exported(state)
-    run(state, CPU_BUILD_PIPELINE)
+    run(state, f"builtin.module({KERNELS},{HOST})")
+    threads = 1
+    if has_parallel_loops(state.functions()):
+        threads = num_threads(_asked_cores(state) if num_cores is None else num_cores)
+    run(state, f"builtin.module({cpu_pipeline(threads)})")
     attributes = state.module.operation.attributes
     keys = list(ir.ArrayAttr(attributes[CONSTANT_TABLE])) if CONSTANT_TABLE in attributes else []
     constants = [state.constants[ir.StringAttr(key).value] for key in keys]
     return CompiledCode(state.module, functions, constants, opt_level)
+
+
+def _asked_cores(state: ModuleState) -> int | None:
+    """The number of cores that the target or the PassContext (`num-cores`) asks for."""
+    asked = getattr(state.target, "num_cores", None)
+    return PassContext.current().config.get("num-cores") if asked is None else asked
 
 
 def _exported(state: ModuleState) -> dict[str, FunctionInfo]:

@@ -7,6 +7,7 @@ runtime sees `Engine.function(name)` and `Engine.dump_object(path)`.
 from __future__ import annotations
 
 import ctypes
+import os
 from collections.abc import Sequence
 from functools import cache
 from importlib import metadata
@@ -25,8 +26,8 @@ __all__ = ["FFI_PREFIX", "Engine", "ffi_library", "openmp_library", "uses_openmp
 
 # Exported symbols of the TVM FFI's C ABI start with this.
 FFI_PREFIX = "__tvm_ffi_"
-# Symbols whose presence means that the OpenMP runtime must be loaded.
-_OPENMP_MARK = "__kmpc_"
+# Operations that are no llvm dialect and translate; they call the OpenMP runtime.
+_OPENMP = "omp."
 
 
 @cache
@@ -37,10 +38,14 @@ def ffi_library() -> str:
 
 @cache
 def openmp_library() -> str:
-    """Path of LLVM's OpenMP runtime, from the `cmeel-libomp` wheel.
+    """Path of LLVM's OpenMP runtime: the one that the process has loaded already (two of them in a
+    process refuse each other), else that of the `cmeel-libomp` wheel.
 
     Raises CompileError naming the package when it is not installed.
     """
+    loaded = _loaded_openmp()
+    if loaded is not None:
+        return loaded
     try:
         files = metadata.files("cmeel-libomp") or []
     except metadata.PackageNotFoundError:
@@ -52,6 +57,18 @@ def openmp_library() -> str:
         "the module runs loops in parallel, which needs LLVM's OpenMP runtime",
         hint="pip install cmeel-libomp",
     )
+
+
+def _loaded_openmp() -> str | None:
+    """The library of LLVM's (or Intel's) OpenMP runtime that is mapped into this process."""
+    try:
+        with open("/proc/self/maps") as maps:
+            paths = {line.split(maxsplit=5)[-1].strip() for line in maps if "omp" in line}
+    except OSError:
+        return None
+    names = ("libomp.so", "libomp5.so", "libiomp5.so")
+    found = [p for p in paths if os.path.basename(p) in names and os.path.exists(p)]
+    return min(found, default=None)
 
 
 @cache
@@ -99,10 +116,11 @@ class Engine:
         share_support: bool = True,
         position_independent: bool = False,
     ) -> None:
-        _refuse_untranslatable(module)
+        names = _operation_names(module)
+        _refuse_untranslatable(names)
         self._kept: list[Any] = []
         libraries = [ffi_library(), *shared_libs]
-        if uses_openmp(module):
+        if any(name.startswith(_OPENMP) for name in names):
             libraries.append(openmp_library())
         try:
             self._engine = execution_engine()(
@@ -162,25 +180,26 @@ class Engine:
 
 
 def uses_openmp(module: Any) -> bool:
-    """True when a module in the llvm dialect calls the OpenMP runtime."""
-    return any(
-        _OPENMP_MARK in str(op.attributes["sym_name"])
-        for op in module.body.operations
-        if op.operation.name == "llvm.func" and "sym_name" in op.attributes
-    )
+    """True when a module in the llvm dialect runs loops on the OpenMP runtime."""
+    return any(name.startswith(_OPENMP) for name in _operation_names(module))
 
 
-def _refuse_untranslatable(module: Any) -> None:
-    """Refuse what is not llvm dialect: translating it would end the process."""
-    strays: set[str] = set()
+def _operation_names(module: Any) -> set[str]:
+    names: set[str] = set()
 
     def visit(op: ir.Operation) -> ir.WalkResult:
-        if not op.name.startswith("llvm.") and op.name != "builtin.module":
-            strays.add(op.name)
+        names.add(op.name)
         return ir.WalkResult.ADVANCE
 
     module.operation.walk(visit)
+    return names
+
+
+def _refuse_untranslatable(names: set[str]) -> None:
+    """Refuse what is not llvm dialect: translating it would end the process."""
+    known = ("llvm.", _OPENMP, "builtin.module")
+    strays = sorted(name for name in names if not name.startswith(known))
     if strays:
         raise CompileError(
-            f"operations without a lowering to LLVM are left: {', '.join(sorted(strays))}"
+            f"operations without a lowering to LLVM are left: {', '.join(strays)}"
         )

@@ -36,10 +36,10 @@ func.func @matmul(%A: memref<4x8xf32> {tir.name = "A"}, %B: memref<8x16xf32> {ti
   return
 }
 
-// Parallel loops stay parallel, threads run one after the other, buffers are allocated once.
+// Parallel loops stay parallel and keep their buffers; threads run one after the other.
 // CHECK-LABEL: func.func @threads
-// CHECK: %L = memref.alloc() : memref<4xf32>
 // CHECK: scf.parallel
+// CHECK: %L = memref.alloc() : memref<4xf32>
 // CHECK: scf.for %tx
 func.func @threads(%X: memref<8x4xf32> {tir.name = "X"}) attributes {tir.attrs = {}} {
   "tir.for"() ({
