@@ -138,6 +138,10 @@ def make_call(op: ir.Operation, row: Row, state: ModuleState, made: PrimFuncs) -
     """
     arguments = Arguments(state, row.immediate)
     operands = arguments.collect(op)
+    key = _signature(op, operands)
+    known = made.calls.get(key)
+    if known is not None:
+        return _call_tir(op, *known, arguments, op.results[0].type, op.location)
     results = _results(op.results[0].type, arguments)
     attributes = attributes_of(op)
     try:
@@ -148,8 +152,31 @@ def make_call(op: ir.Operation, row: Row, state: ModuleState, made: PrimFuncs) -
             function, extra = _from_tensors(op, row, operands, arguments, results)
     except Error as error:
         raise CompileError(f"{op.name}: {error} (in {op.location})") from error
-    name = made.add(function, row.name)
-    return _call_tir(op, name, arguments, extra, op.results[0].type, op.location)
+    made.calls[key] = made.add(function, row.name), [var.name for var in extra]
+    return _call_tir(op, *made.calls[key], arguments, op.results[0].type, op.location)
+
+
+def _signature(op: ir.Operation, operands: Sequence[Any]) -> str:
+    """A text that is the same only for operators which become the same function."""
+    attributes = [
+        f"{name}={op.attributes[name]}"
+        for name in op.attributes
+        if not name.endswith("SegmentSizes")
+    ]
+    groups = [_described(operand) for operand in operands]
+    kinds = [str(value.type) for value in (*op.operands, *op.results)]
+    return "|".join([op.name, *attributes, *groups, *kinds])
+
+
+def _described(operand: Any) -> str:
+    """What of an operand is not in the types: numbers, and how variadic operands are grouped."""
+    if isinstance(operand, te.Tensor):
+        return "tensor"
+    if isinstance(operand, list):
+        return f"[{','.join(map(_described, operand))}]"
+    if isinstance(operand, (IntImm, FloatImm)):  # printed, a number may lose digits
+        return f"{operand.dtype} {operand.value!r}"
+    return f"{getattr(operand, 'dtype', '')} {operand}"
 
 
 def call_loops(
@@ -169,7 +196,9 @@ def call_loops(
     operands = [arguments.tensor(value) for value in values]
     results = _results(kind, arguments)
     function, extra = _from_loops(write, name, operands, arguments, results)
-    return _call_tir(op, made.add(function, name), arguments, extra, kind, _unnamed(op.location))
+    symbols = [var.name for var in extra]
+    location = _unnamed(op.location)
+    return _call_tir(op, made.add(function, name), symbols, arguments, kind, location)
 
 
 def _from_tensors(
@@ -243,16 +272,16 @@ def _unbound(arguments: Arguments, shapes: Sequence[Sequence[Any]]) -> list[Var]
 def _call_tir(
     op: ir.Operation,
     name: str,
+    symbols: Sequence[str],
     arguments: Arguments,
-    extra: Sequence[Var],
     kind: ir.Type,
     location: ir.Location,
 ) -> ir.Value:
     operands = list(arguments.values)
     attributes: dict[str, ir.Attribute] = {"callee": ir.FlatSymbolRefAttr.get(name)}
     with ir.InsertionPoint(op):
-        if extra:
-            shape = types.shape_type([var.name for var in extra])
+        if symbols:
+            shape = types.shape_type(symbols)
             operands.append(create("relax.shape_expr", [shape], loc=_unnamed(location)).result)
         return create("relax.call_tir", [kind], operands, attributes, loc=location).result
 

@@ -21,6 +21,8 @@ class PrimFuncs:
         self._names: set[str] = set()
         self._by_content: dict[str, str] = {}
         self._before: ir.Operation | None = None
+        self.calls: dict[str, tuple[str, list[str]]] = {}
+        """What operators that were legalised became: a function, and the symbols it is given."""
         self._symbols: set[str] = set()
         self._module = state.module
         self._text: str | None = None
