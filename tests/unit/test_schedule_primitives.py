@@ -130,6 +130,16 @@ def test_trace_as_python() -> None:
     assert again.mod == sch.mod
 
 
+def test_the_trace_does_not_follow_the_callers_list() -> None:
+    sch = scheduled(Matmul)
+    loops = sch.get_loops("C")
+    loops.reverse()
+    sch.reorder(*loops)
+    again = Schedule(Matmul)
+    sch.trace.apply_to_schedule(again)
+    assert again.mod == sch.mod
+
+
 def test_copy_is_independent_and_keeps_random_variables() -> None:
     sch = scheduled(Matmul)
     i, j, _ = sch.get_loops("C")

@@ -197,7 +197,7 @@ class ScheduleBase:
             if self._checks:
                 self._verify(name)
         kept = {k: v for k, v in keywords.items() if k != "decision"}
-        outputs = wrapped if isinstance(wrapped, list) else [wrapped] if wrapped else []
+        outputs = list(wrapped) if isinstance(wrapped, list) else [wrapped] if wrapped else []
         self._trace.append(Instruction(name, list(positional), kept, outputs, decision))
         return wrapped
 

@@ -11,6 +11,7 @@ from relax_mlir.tir.schedule.analysis import (
     init_of,
     not_complete,
     read_buffers,
+    require_block_bodies,
     require_complete_or_reduction,
     written_buffers,
 )
@@ -79,6 +80,7 @@ def set_kind(loop: ForOp, kind: str, thread: str | None = None) -> None:
 def require_parallel(loop: ForOp, how: str) -> None:
     """Refuse unless the iterations may run at the same time."""
     variable = nest.loop_var(loop)
+    require_block_bodies(loop)
     blocks = nest.child_blocks(loop)
     for block in blocks:
         require_complete_or_reduction(block)

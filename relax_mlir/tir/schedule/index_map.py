@@ -82,14 +82,17 @@ class IndexMap:
         return cls(list(variables.values()), [_parsed(e, variables) for e in body])
 
 
-def as_index_map(given: Any) -> Any:
-    """A function as an IndexMap, so that a trace can print it; one with `*indices` stays."""
+def as_index_map(given: Any, ndim: int | None) -> Any:
+    """A function as an IndexMap, so that a trace can print it.
+
+    `ndim` is how many indices there are, for a function with `*indices`; without, it stays one.
+    """
     if isinstance(given, IndexMap) or not callable(given):
         return given
     parameters = inspect.signature(given).parameters.values()
-    if any(p.kind is p.VAR_POSITIONAL for p in parameters):
-        return given
-    return IndexMap.from_func(given)
+    if not any(p.kind is p.VAR_POSITIONAL for p in parameters):
+        return IndexMap.from_func(given)
+    return given if ndim is None else IndexMap.from_func(given, ndim)
 
 
 _OPERATORS: dict[type, Callable[[Any, Any], Any]] = {

@@ -62,6 +62,13 @@ def chosen_buffer(block: ir.OpView, buffer: tuple[str, int] | str) -> tuple[ir.V
     return access_buffer(block, name, found), found
 
 
+def rank_of(block: ir.OpView, buffer: tuple[str, int] | str | None) -> int:
+    """The number of dimensions of a buffer of a block, or of the block's variables."""
+    if buffer is None:
+        return len(require_block(block).iter_vars)
+    return ir.MemRefType(chosen_buffer(block, buffer)[0].type).rank
+
+
 # -- transform_layout -------------------------------------------------------------------------
 
 

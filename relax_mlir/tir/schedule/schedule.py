@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from relax_mlir import mlir
 from relax_mlir.tir.schedule import (
     annotate,
     binding,
@@ -23,6 +24,7 @@ from relax_mlir.tir.schedule import (
 )
 from relax_mlir.tir.schedule import padding as _padding
 from relax_mlir.tir.schedule.base import ScheduleBase
+from relax_mlir.tir.schedule.error import Refusal
 from relax_mlir.tir.schedule.index_map import IndexMap, as_index_map
 from relax_mlir.tir.schedule.random_variable import BlockRV, ExprRV, LoopRV
 
@@ -285,16 +287,28 @@ class Schedule(ScheduleBase):
         `buffer` is `("read", 0)`, `("write", 0)` or a name; `index_map` gives the new indices of
         an element.  A map that would leave gaps (padding) is refused.
         """
-        keywords = {"block": self._block(block), "buffer": buffer,
-                    "index_map": as_index_map(index_map), "pad_value": pad_value,
+        place = self._block(block)
+        mapping = as_index_map(index_map, self._rank(place, buffer))
+        keywords = {"block": place, "buffer": buffer, "index_map": mapping,
+                    "pad_value": pad_value,
                     "assume_injective_transform": assume_injective_transform}  # fmt: skip
         self._apply("transform_layout", layout.transform_layout, [], keywords)
+
+    def _rank(self, block: BlockRV, buffer: tuple[str, int] | str | None = None) -> int | None:
+        """How many indices a buffer of a block has, or the block; None where that is refused."""
+        with mlir.scope():
+            place = self._resolve(block)
+            try:
+                return layout.rank_of(place, buffer)
+            except Refusal:
+                return None
 
     def transform_block_layout(
         self, block: BlockRV | str, index_map: IndexMap | Callable[..., Any]
     ) -> None:
         """Give a block that is alone in its loops other variables, and a loop for each."""
-        keywords = {"block": self._block(block), "index_map": as_index_map(index_map)}
+        place = self._block(block)
+        keywords = {"block": place, "index_map": as_index_map(index_map, self._rank(place))}
         self._apply("transform_block_layout", block_layout.transform_block_layout, [], keywords)
 
     def reindex(self, block: BlockRV | str, buffer: tuple[str, int] | str) -> BlockRV:
