@@ -11,7 +11,6 @@ from relax_mlir.lowering.relax_to_tir.rows import (
     Result,
     Row,
     is_one,
-    is_zero,
     legalize,
     positive_axis,
 )
@@ -147,7 +146,3 @@ def _pixel_shuffle(x: te.Tensor, *, upscale_factor: int, result: Result) -> te.T
         return x(*batch, source, te.floordiv(row, factor), te.floordiv(column, factor))
 
     return te.compute(result.shape, compute, name="pixel_shuffle")
-
-
-def is_empty(shape: Sequence[Any]) -> bool:
-    return any(is_zero(size) for size in shape)
