@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from relax_mlir.relax.frontend.common import attach_params
-from relax_mlir.relax.frontend.torch import ops_elementwise, ops_tensor
 from relax_mlir.relax.frontend.torch.importer import (
     Converter,
     Importer,
@@ -15,26 +15,29 @@ from relax_mlir.relax.frontend.torch.importer import (
     refuse_missing,
     to_numpy,
 )
+from relax_mlir.relax.frontend.torch.tables import CONVERTERS
 
 if TYPE_CHECKING:
     import torch
 
     from relax_mlir.ir import IRModule
 
-_TABLE = {**ops_elementwise.CONVERTERS, **ops_tensor.CONVERTERS}
-_SYMBOLIC = {
-    operator.add: lambda imp, a, b: a + b,
-    operator.sub: lambda imp, a, b: a - b,
-    operator.mul: lambda imp, a, b: a * b,
-    operator.floordiv: lambda imp, a, b: a // b,
-    operator.mod: lambda imp, a, b: a % b,
-    operator.neg: lambda imp, a: -a,
-    operator.getitem: ops_tensor.getitem,
-}
-"""Arithmetic on symbolic sizes, and taking a value from several results."""
 
-# Calls that check sizes while tracing and compute nothing.
-_CHECKS = ("_assert", "sym_constrain_range", "_check_is_size")
+def _plain(function: Any) -> Converter:
+    return lambda imp, *args: function(*args)
+
+
+_SYMBOLIC: dict[Any, Converter] = {
+    function: _plain(function)
+    for name in "add sub mul floordiv mod neg eq ne lt le gt ge truediv pow".split()
+    for function in [getattr(operator, name)]
+}
+"""Arithmetic on symbolic sizes."""
+
+# Calls that check while tracing and compute nothing.
+_CHECKS = ("_assert", "sym_constrain_range", "_check_is_size", "_set_grad_enabled")
+_STATIC_LIMIT = 1 << 22
+"""Elements of the largest value that is computed while importing."""
 
 
 def from_exported_program(
@@ -58,6 +61,8 @@ def from_exported_program(
     """
     if run_ep_decomposition:
         exported_program = exported_program.run_decompositions()
+    elif _mutates(exported_program):
+        exported_program = exported_program.run_decompositions({})
     return _ExportedProgramImporter(exported_program, custom_convert_map).run(
         keep_params_as_input, unwrap_unit_return_tuple, no_bind_return_tuple
     )
@@ -65,19 +70,25 @@ def from_exported_program(
 
 class _ExportedProgramImporter(Importer):
     def __init__(self, program: Any, custom: Mapping[str, Converter] | None):
-        super().__init__({**_TABLE, **_SYMBOLIC}, custom)
+        super().__init__({**CONVERTERS, **_SYMBOLIC}, custom)
         self.program = program
         self.symbols: dict[str, Any] = {}
+        self.nodes: dict[int, Any] = {}
+        self.static_values: dict[Any, Any] = {}
+        self.read_statically = False
 
     def key_of(self, target: Any) -> Any:
-        """The table's key for a node's target."""
+        """The table's key for a node's target: `aten.add.Tensor`, `add.Tensor` or `add`."""
+        if target in self.converters:
+            return target
         full = str(target)
-        if full in self.converters or target in self.converters:
-            return full if full in self.converters else target
-        name = full.removeprefix("aten.").split(".")[0]
-        if name not in self.converters and name.endswith("_"):
-            name = name.rstrip("_")
-        return name if hasattr(target, "overloadpacket") or full.startswith("aten") else target
+        short = full.removeprefix("aten.")
+        name = short.split(".")[0]
+        plain = name if name.endswith("__") else name.rstrip("_")
+        found = next((k for k in (full, short, name, plain) if k in self.converters), None)
+        if found is not None:
+            return found
+        return full if hasattr(target, "overloadpacket") else target
 
     def run(self, keep_params: bool, unwrap: bool, no_bind: bool) -> IRModule:
         nodes = list(self.program.graph.nodes)
@@ -90,6 +101,7 @@ class _ExportedProgramImporter(Importer):
             with builder.dataflow():
                 for node in calls:
                     self.env[node] = self.call(self.key_of(node.target), node)
+                    self.nodes[id(self.env[node])] = node
                 output = self._output(nodes[-1], unwrap)
                 if not (no_bind and isinstance(output, self.relax.Tuple)):
                     output = builder.emit_output(output)
@@ -97,9 +109,48 @@ class _ExportedProgramImporter(Importer):
                     output = self.relax.Tuple([builder.emit_output(f) for f in output.fields])
             builder.emit_func_output(output)
         module = builder.get()
+        if self.read_statically:
+            module = self.relax.transform.DeadCodeElimination()(module)
         if keep_params:
             attach_params(module, "main", self.values)
         return module
+
+    def expected_shape(self, node: Any) -> list[Any] | None:
+        shape = getattr(node.meta.get("val"), "shape", None)
+        if shape is None:
+            return None
+        try:
+            return [self._dimension(size) for size in shape]
+        except (KeyError, ValueError):  # sizes that depend on data
+            return None
+
+    # -- values known while importing --------------------------------------------------------
+
+    def static(self, expr: Any) -> Any:
+        node = self.nodes.get(id(expr))
+        value = None if node is None else self._evaluate(node)
+        self.read_statically |= value is not None
+        return value
+
+    def _evaluate(self, node: Any) -> Any:
+        """The node's value if only constants of the program reach it, computed by PyTorch."""
+        if node not in self.static_values:
+            self.static_values[node] = self._computed(node)
+        return self.static_values[node]
+
+    def _computed(self, node: Any) -> Any:
+        import torch
+
+        value = node.meta.get("val")
+        shape = getattr(value, "shape", ())
+        if not all(isinstance(size, int) for size in shape) or math.prod(shape) > _STATIC_LIMIT:
+            return None
+        if node.op != "call_function" or any(
+            self._evaluate(argument) is None for argument in node.all_input_nodes
+        ):
+            return None
+        args, kwargs = torch.fx.node.map_arg((node.args, node.kwargs), self._evaluate)
+        return node.target(*args, **kwargs)
 
     def _parameters(self, keep_params: bool) -> tuple[list[Any], list[Any]]:
         """Variables for inputs and weights; weights become constants unless they are kept."""
@@ -117,6 +168,8 @@ class _ExportedProgramImporter(Importer):
                     inputs.append(self.env[node])
                 continue
             value = self._weight(spec)
+            if not keep_params and spec.kind is not InputKind.PARAMETER:
+                self.static_values[node] = value.detach()
             if keep_params:
                 self.env[node] = self._variable(node)
                 weights.append(self.env[node])
@@ -153,7 +206,8 @@ class _ExportedProgramImporter(Importer):
         return self.symbols[name]
 
     def _output(self, node: Any, unwrap: bool) -> Any:
-        values = [self.retrieve(v) for v in node.args[0]]
+        values = [self.retrieve(v) for v in node.args[0] if v is not None]
+        values = [v if self.is_tensor(v) else self.relax.PrimValue(v) for v in values]
         if unwrap and len(values) == 1:
             return values[0]
         return self.relax.Tuple(values)
@@ -183,3 +237,9 @@ def eval_dimension(text: str, symbols: Mapping[str, Any]) -> Any:
 def _is_check(node: Any) -> bool:
     name = str(node.target).removeprefix("aten.")
     return name.startswith(_CHECKS)
+
+
+def _mutates(program: Any) -> bool:
+    """Whether an operator of the graph writes into one of its arguments."""
+    schemas = (getattr(node.target, "_schema", None) for node in program.graph.nodes)
+    return any(schema is not None and schema.is_mutable for schema in schemas)

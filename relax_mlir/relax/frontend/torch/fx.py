@@ -2,72 +2,23 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from relax_mlir.relax.frontend.common import attach_params
-from relax_mlir.relax.frontend.torch import ops_elementwise, ops_tensor
 from relax_mlir.relax.frontend.torch.importer import (
     Converter,
     Importer,
     refuse_missing,
     to_numpy,
 )
+from relax_mlir.relax.frontend.torch.modules import MODULES
+from relax_mlir.relax.frontend.torch.tables import CONVERTERS
 
 if TYPE_CHECKING:
     from torch import fx
 
     from relax_mlir.ir import IRModule
-
-_TABLE = {**ops_elementwise.CONVERTERS, **ops_tensor.CONVERTERS}
-
-
-def _module_linear(imp: Importer, layer: Any, x: Any) -> Any:
-    bias = None if layer.bias is None else imp.parameter(layer.bias)
-    return ops_tensor.linear(imp, x, imp.parameter(layer.weight), bias)
-
-
-def _module_layer_norm(imp: Importer, layer: Any, x: Any) -> Any:
-    weight, bias = (None if p is None else imp.parameter(p) for p in (layer.weight, layer.bias))
-    return ops_tensor.layer_norm(imp, x, layer.normalized_shape, weight, bias, layer.eps)
-
-
-def _module_embedding(imp: Importer, layer: Any, x: Any) -> Any:
-    return ops_tensor.embedding(imp, imp.parameter(layer.weight), x)
-
-
-def _plain(name: str, *attributes: str) -> Converter:
-    """A layer without weights: a function of the input and of some of the layer's settings."""
-
-    def convert(imp: Importer, layer: Any, x: Any) -> Any:
-        return _TABLE[name](imp, x, *(getattr(layer, a) for a in attributes))
-
-    return convert
-
-
-MODULES: dict[str, Converter] = {
-    "Linear": _module_linear,
-    "LayerNorm": _module_layer_norm,
-    "Embedding": _module_embedding,
-    "ReLU": _plain("relu"),
-    "ReLU6": _plain("relu6"),
-    "SiLU": _plain("silu"),
-    "SELU": _plain("selu"),
-    "Sigmoid": _plain("sigmoid"),
-    "Tanh": _plain("tanh"),
-    "GELU": _plain("gelu", "approximate"),
-    "LeakyReLU": _plain("leaky_relu", "negative_slope"),
-    "Hardtanh": _plain("hardtanh", "min_val", "max_val"),
-    "Hardsigmoid": _plain("hardsigmoid"),
-    "Hardswish": _plain("hardswish"),
-    "Softmax": _plain("softmax", "dim"),
-    "LogSoftmax": _plain("log_softmax", "dim"),
-    "Flatten": _plain("flatten", "start_dim", "end_dim"),
-    "Identity": _plain("detach"),
-    "Dropout": _plain("detach"),
-}
-"""By the class name of the layer."""
 
 
 def from_fx(
@@ -91,7 +42,7 @@ def from_fx(
 
 class _FxImporter(Importer):
     def __init__(self, model: Any, custom: Mapping[Any, Converter] | None, keep_params: bool):
-        super().__init__({**_TABLE, operator.getitem: ops_tensor.getitem}, custom)
+        super().__init__({**CONVERTERS, getattr: _getattr}, custom)
         self.model = model
         self.custom = dict(custom or {})
         self.keep_params = keep_params
@@ -168,6 +119,25 @@ class _FxImporter(Importer):
         layers = [self.modules[n.target] for n in nodes if n.op == "call_module"]
         unknown = {type(m).__name__ for m in layers if self._module_converter(m) is None}
         return sorted({*self.missing(self.key_of(t) for t in calls), *unknown})
+
+
+def _getattr(imp: Importer, x: Any, name: str) -> Any:
+    """Attributes of tensors that a traced program reads."""
+    if name == "shape":
+        return imp.shape_of(x)
+    if name == "dtype":
+        import torch
+
+        return getattr(torch, x.struct_info.dtype)
+    if name in ("T", "mT"):
+        return imp.permute(
+            x, [*range(imp.ndim(x) - 2), -1, -2] if name == "mT" else _reversed(imp, x)
+        )
+    return getattr(x, name)
+
+
+def _reversed(imp: Importer, x: Any) -> list[int]:
+    return list(range(imp.ndim(x)))[::-1]
 
 
 def _attribute(model: Any, path: str) -> Any:

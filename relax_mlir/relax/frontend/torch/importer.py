@@ -7,7 +7,7 @@ The tables of converters are in `ops_*.py`, one family a file.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -36,6 +36,8 @@ class Importer:
         self.converters = {**converters, **(custom or {})}
         self.env: dict[Any, Any] = {}
         self.constants: dict[int, Any] = {}
+        self.expected: list[Any] | None = None
+        self.permutations: dict[int, tuple[Any, list[int]]] = {}
 
     # -- values -----------------------------------------------------------------------------
 
@@ -63,23 +65,68 @@ class Importer:
             rhs = self._number(rhs, lhs)
         left, right = lhs.struct_info.dtype, rhs.struct_info.dtype
         if left != right and left and right:
-            wanted = promote(left, right)
+            wanted = promote(left, right, self.ndim(lhs), self.ndim(rhs))
             lhs = lhs if left == wanted else self.emit(self.op.astype(lhs, wanted))
             rhs = rhs if right == wanted else self.emit(self.op.astype(rhs, wanted))
         return lhs, rhs
 
     def _number(self, value: Any, like: Any) -> Any:
-        dtype = like.struct_info.dtype
-        if isinstance(value, float) and not dtype.startswith(("float", "bfloat")):
+        dtype = like.struct_info.dtype if self.is_tensor(like) else "bool"
+        if not isinstance(value, (bool, int, float)):
+            return self.symbol_tensor(value)
+        if isinstance(value, float) and not is_float(dtype):
             dtype = "float32"
+        elif dtype == "bool" and not isinstance(value, bool):
+            dtype = "int64"
         return self.relax.const(value, dtype)
+
+    def symbol_tensor(self, size: Any) -> Any:
+        """A symbolic size as a scalar int64 tensor."""
+        shape = self.emit(self.op.shape_to_tensor(self.relax.ShapeExpr([size])))
+        return self.emit(self.op.reshape(shape, []))
 
     def is_tensor(self, value: Any) -> bool:
         return isinstance(value, self.relax.Expr)
 
     def shape_of(self, expr: Any) -> list[Any]:
         """The dimensions of an expression's shape: ints and TensorIR expressions."""
-        return list(expr.struct_info.shape)
+        return [getattr(size, "value", size) for size in expr.struct_info.shape]
+
+    def floating(self, expr: Any) -> Any:
+        """The expression in float32 unless it is of a floating dtype already."""
+        return expr if is_float(dtype_of(expr)) else self.cast(expr, "float32")
+
+    def cast(self, expr: Any, dtype: Any) -> Any:
+        """The expression in a dtype (a torch dtype or a name), bound if that is a conversion."""
+        name = dtype if isinstance(dtype, str) else dtype_name(dtype)
+        return expr if dtype_of(expr) == name else self.emit(self.op.astype(expr, name))
+
+    def permute(self, x: Any, axes: Sequence[int]) -> Any:
+        """A bound transposition; one of a transposition is a single one, or none."""
+        rank = self.ndim(x)
+        order = [axis % rank for axis in axes]
+        source, inner = self.permutations.get(id(x), (x, list(range(rank))))
+        composed = [inner[axis] for axis in order]
+        if composed == list(range(rank)):
+            return source
+        result = self.emit(self.op.permute_dims(source, axes=composed))
+        self.permutations[id(result)] = (source, composed)
+        return result
+
+    def fields(self, expr: Any) -> list[Any]:
+        """The bound fields of an expression that is a tuple."""
+        bound = self.emit(expr)
+        return [self.emit(bound[i]) for i in range(len(bound.struct_info.fields))]
+
+    def chain(self, x: Any, *steps: Any) -> Any:
+        """Bind `step(x)` for each step in turn."""
+        for step in steps:
+            x = self.emit(step(x))
+        return x
+
+    def static(self, expr: Any) -> Any:
+        """The value (a torch tensor) of an expression that no input or weight reaches, or None."""
+        return None
 
     def ndim(self, expr: Any) -> int:
         return expr.struct_info.ndim
@@ -107,8 +154,12 @@ class Importer:
             )
         args = [self.retrieve(a) for a in node.args]
         kwargs = {k: self.retrieve(v) for k, v in node.kwargs.items()}
-        result = converter(self, *args, **kwargs)
-        return self.bind(result)
+        self.expected = self.expected_shape(node)
+        return self.bind(converter(self, *args, **kwargs))
+
+    def expected_shape(self, node: Any) -> list[Any] | None:
+        """The shape PyTorch found for a node's result, where the graph has it."""
+        return None
 
     def bind(self, result: Any) -> Any:
         """Bind a converter's result: an expression, a list of them, or a plain value."""
@@ -158,8 +209,22 @@ def dtype_name(dtype: Any) -> str:
     return str(dtype).removeprefix("torch.")
 
 
-def promote(left: str, right: str) -> str:
-    """The dtype PyTorch computes in when tensors of two dtypes meet."""
+def dtype_of(expr: Any) -> str:
+    """The name of an expression's dtype."""
+    return expr.struct_info.dtype
+
+
+def is_float(dtype: str) -> bool:
+    return dtype.startswith(("float", "bfloat"))
+
+
+def promote(left: str, right: str, left_rank: int = 1, right_rank: int = 1) -> str:
+    """The dtype PyTorch computes in when tensors of two dtypes meet: scalars give way to tensors
+    of the same kind of number."""
     import torch
 
-    return dtype_name(torch.promote_types(getattr(torch, left), getattr(torch, right)))
+    lhs, rhs = (
+        torch.empty([1] * min(rank, 1), dtype=getattr(torch, dtype))
+        for dtype, rank in ((left, left_rank), (right, right_rank))
+    )
+    return dtype_name(torch.result_type(lhs, rhs))

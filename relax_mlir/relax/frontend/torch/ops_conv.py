@@ -1,0 +1,311 @@
+"""Converters for convolutions, pooling and resizing of images."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from relax_mlir.errors import Error
+from relax_mlir.relax.frontend.torch.importer import Converter, Importer
+from relax_mlir.relax.frontend.torch.ops_shape import as_list
+
+
+def _per_axis(value: Any, count: int) -> list[int]:
+    values = as_list(value)
+    return values * count if len(values) == 1 else values
+
+
+def _batched(imp: Importer, x: Any, ndim: int, convert: Callable[[Any], Any]) -> Any:
+    """PyTorch's layers also take a single image without the batch axis."""
+    if imp.ndim(x) == ndim + 2:
+        return convert(x)
+    result = imp.emit(convert(imp.emit(imp.op.expand_dims(x, 0))))
+    return imp.op.squeeze(result, [0])
+
+
+def _biased(imp: Importer, result: Any, bias: Any, ndim: int) -> Any:
+    if bias is None:
+        return result
+    shaped = imp.emit(imp.op.reshape(bias, [1, -1, *[1] * ndim]))
+    return imp.op.add(imp.emit(result), shaped)
+
+
+def _same_padding(kernel: Sequence[int], dilation: Sequence[int]) -> list[int]:
+    """The padding that keeps sizes; the odd element goes after."""
+    totals = [hole * (size - 1) for size, hole in zip(kernel, dilation, strict=True)]
+    return [*(t // 2 for t in totals), *(t - t // 2 for t in totals)]
+
+
+def convolution_nd(
+    imp: Importer,
+    x: Any,
+    weight: Any,
+    bias: Any = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    dilation: Any = 1,
+    groups: int = 1,
+) -> Any:
+    ndim = imp.ndim(weight) - 2
+    holes = _per_axis(dilation, ndim)
+    if padding == "same":
+        padding = _same_padding(imp.shape_of(weight)[2:], holes)
+    elif padding == "valid":
+        padding = 0
+
+    def convert(data: Any) -> Any:
+        result = getattr(imp.op.nn, f"conv{ndim}d")(
+            data,
+            weight,
+            strides=_per_axis(stride, ndim),
+            padding=_per_axis(padding, ndim),
+            dilation=holes,
+            groups=groups,
+        )
+        return _biased(imp, result, bias, ndim)
+
+    return _batched(imp, x, ndim, convert)
+
+
+def transposed_convolution_nd(
+    imp: Importer,
+    x: Any,
+    weight: Any,
+    bias: Any = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    output_padding: Any = 0,
+    groups: int = 1,
+    dilation: Any = 1,
+) -> Any:
+    ndim = imp.ndim(weight) - 2
+
+    def convert(data: Any) -> Any:
+        result = getattr(imp.op.nn, f"conv{ndim}d_transpose")(
+            data,
+            weight,
+            strides=_per_axis(stride, ndim),
+            padding=_per_axis(padding, ndim),
+            output_padding=_per_axis(output_padding, ndim),
+            dilation=_per_axis(dilation, ndim),
+            groups=groups,
+        )
+        return _biased(imp, result, bias, ndim)
+
+    return _batched(imp, x, ndim, convert)
+
+
+def convolution(
+    imp: Importer,
+    x: Any,
+    weight: Any,
+    bias: Any,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    transposed: bool,
+    output_padding: Any,
+    groups: int,
+    *unused: Any,
+) -> Any:
+    if transposed:
+        return transposed_convolution_nd(
+            imp, x, weight, bias, stride, padding, output_padding, groups, dilation
+        )
+    return convolution_nd(imp, x, weight, bias, stride, padding, dilation, groups)
+
+
+# -- pooling -----------------------------------------------------------------------------------
+
+
+def _max_pool(ndim: int) -> Converter:
+    def convert(
+        imp: Importer,
+        x: Any,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        dilation: Any = 1,
+        ceil_mode: bool = False,
+        return_indices: bool = False,
+    ) -> Any:
+        if return_indices:
+            raise Error(f"max_pool{ndim}d: the indices of the maxima have no Relax operator")
+        size = _per_axis(kernel_size, ndim)
+        pool = getattr(imp.op.nn, f"max_pool{ndim}d")
+        return _batched(
+            imp,
+            x,
+            ndim,
+            lambda data: pool(
+                data,
+                size,
+                _per_axis(stride, ndim) if stride else size,
+                _per_axis(padding, ndim),
+                _per_axis(dilation, ndim),
+                ceil_mode,
+            ),
+        )
+
+    return convert
+
+
+def _with_indices(pool: Converter) -> Converter:
+    """(values, indices), of which the importer provides the values."""
+
+    def convert(imp: Importer, *args: Any, **kwargs: Any) -> Any:
+        return [imp.emit(pool(imp, *args, **kwargs))]
+
+    return convert
+
+
+def _avg_pool(ndim: int) -> Converter:
+    def convert(
+        imp: Importer,
+        x: Any,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+        divisor_override: int | None = None,
+    ) -> Any:
+        if divisor_override is not None:
+            raise Error(f"avg_pool{ndim}d with divisor_override has no Relax operator")
+        size = _per_axis(kernel_size, ndim)
+        pool = getattr(imp.op.nn, f"avg_pool{ndim}d")
+        return _batched(
+            imp,
+            x,
+            ndim,
+            lambda data: pool(
+                data,
+                size,
+                _per_axis(stride, ndim) if stride else size,
+                _per_axis(padding, ndim),
+                [1] * ndim,
+                ceil_mode,
+                count_include_pad,
+            ),
+        )
+
+    return convert
+
+
+def _adaptive_avg_pool(ndim: int) -> Converter:
+    def convert(imp: Importer, x: Any, output_size: Any) -> Any:
+        wanted = _output_size(imp, x, output_size, ndim)
+        pool = getattr(imp.op.nn, f"adaptive_avg_pool{ndim}d")
+        return _batched(imp, x, ndim, lambda data: pool(data, wanted))
+
+    return convert
+
+
+def _output_size(imp: Importer, x: Any, output_size: Any, ndim: int) -> list[Any]:
+    """None keeps the size of an axis."""
+    wanted = [*as_list(output_size)] if output_size is not None else [None]
+    wanted = wanted * ndim if len(wanted) == 1 else wanted
+    own = imp.shape_of(x)[-ndim:]
+    return [size if want is None else want for want, size in zip(wanted, own, strict=True)]
+
+
+def _adaptive_max_pool(ndim: int) -> Converter:
+    def convert(imp: Importer, x: Any, output_size: Any, return_indices: bool = False) -> Any:
+        wanted = _output_size(imp, x, output_size, ndim)
+        own = imp.shape_of(x)[-ndim:]
+        if any(size % want for size, want in zip(own, wanted, strict=True)):
+            raise Error(f"adaptive_max_pool{ndim}d of {own} to {wanted}: windows of unequal sizes")
+        kernel = [size // want for size, want in zip(own, wanted, strict=True)]
+        return [imp.emit(_max_pool(ndim)(imp, x, kernel))]
+
+    return convert
+
+
+# -- resizing ----------------------------------------------------------------------------------
+
+
+def _resized(
+    imp: Importer, x: Any, size: Any, factors: Any, method: str, align_corners: bool
+) -> Any:
+    own = imp.shape_of(x)[2:]
+    if size is None:
+        scales = _per_axis(factors, len(own))
+        size = [int(extent * factor) for extent, factor in zip(own, scales, strict=True)]
+    size = _per_axis(size, len(own))
+    mode = "align_corners" if align_corners else "half_pixel"
+    if method == "nearest_neighbor":
+        mode = "asymmetric"
+    options = {
+        "method": method,
+        "coordinate_transformation_mode": mode,
+        "rounding_method": "floor" if method == "nearest_neighbor" else "",
+    }
+    if len(own) == 3:
+        return imp.op.image.resize3d(x, size, layout="NCDHW", **options)
+    if len(own) == 2:
+        return imp.op.image.resize2d(x, size, layout="NCHW", **options)
+    image = imp.emit(imp.op.expand_dims(x, 2))
+    result = imp.op.image.resize2d(image, [1, *size], layout="NCHW", **options)
+    return imp.op.squeeze(imp.emit(result), [2])
+
+
+def _upsample_nearest(imp: Importer, x: Any, size: Any, *factors: Any, **kw: Any) -> Any:
+    scale = kw.get("scale_factors", factors[0] if factors else None)
+    return _resized(imp, x, size, scale, "nearest_neighbor", False)
+
+
+def _upsample(method: str) -> Converter:
+    def convert(
+        imp: Importer, x: Any, size: Any, align_corners: bool = False, *factors: Any, **kw: Any
+    ) -> Any:
+        scale = kw.get("scale_factors", factors[0] if factors else None)
+        return _resized(imp, x, size, scale, method, align_corners)
+
+    return convert
+
+
+_MODES = {
+    "nearest": "nearest_neighbor",
+    "linear": "linear",
+    "bilinear": "linear",
+    "trilinear": "linear",
+    "bicubic": "cubic",
+}
+
+
+def interpolate(
+    imp: Importer,
+    x: Any,
+    size: Any = None,
+    scale_factor: Any = None,
+    mode: str = "nearest",
+    align_corners: bool | None = None,
+    *unused: Any,
+    **ignored: Any,
+) -> Any:
+    if mode not in _MODES:
+        raise Error(f"interpolate with mode '{mode}' has no Relax operator")
+    return _resized(imp, x, size, scale_factor, _MODES[mode], bool(align_corners))
+
+
+_DIMENSIONS = (1, 2, 3)
+
+CONVERTERS: dict[str, Converter] = {
+    "convolution": convolution,
+    "_convolution": convolution,
+    **{f"conv{n}d": convolution_nd for n in _DIMENSIONS},
+    **{f"conv_transpose{n}d": transposed_convolution_nd for n in _DIMENSIONS},
+    **{f"max_pool{n}d": _max_pool(n) for n in _DIMENSIONS},
+    **{f"max_pool{n}d_with_indices": _with_indices(_max_pool(n)) for n in _DIMENSIONS},
+    **{f"avg_pool{n}d": _avg_pool(n) for n in _DIMENSIONS},
+    **{f"adaptive_avg_pool{n}d": _adaptive_avg_pool(n) for n in _DIMENSIONS},
+    **{f"_adaptive_avg_pool{n}d": _adaptive_avg_pool(n) for n in _DIMENSIONS},
+    **{f"adaptive_max_pool{n}d": _adaptive_max_pool(n) for n in _DIMENSIONS},
+    **{f"upsample_nearest{n}d": _upsample_nearest for n in _DIMENSIONS},
+    "upsample_linear1d": _upsample("linear"),
+    "upsample_bilinear2d": _upsample("linear"),
+    "upsample_trilinear3d": _upsample("linear"),
+    "upsample_bicubic2d": _upsample("cubic"),
+    "interpolate": interpolate,
+}
+"""By the operator's name without namespace, overload and trailing underscore."""

@@ -1,0 +1,36 @@
+"""The table of all converters, from the families' tables."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from relax_mlir.relax.frontend.torch import (
+    ops_activation,
+    ops_conv,
+    ops_create,
+    ops_elementwise,
+    ops_index,
+    ops_linalg,
+    ops_norm,
+    ops_reduction,
+    ops_rnn,
+    ops_shape,
+)
+from relax_mlir.relax.frontend.torch.importer import Converter
+
+_FAMILIES = (
+    ops_elementwise,
+    ops_activation,
+    ops_linalg,
+    ops_shape,
+    ops_reduction,
+    ops_create,
+    ops_index,
+    ops_norm,
+    ops_conv,
+    ops_rnn,
+)
+
+CONVERTERS: dict[Any, Converter] = {}
+for _family in _FAMILIES:
+    CONVERTERS.update(_family.CONVERTERS)
