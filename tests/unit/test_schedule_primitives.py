@@ -383,3 +383,24 @@ def test_inlining_past_a_change_of_the_input_is_refused() -> None:
     ):
         with pytest.raises(ScheduleError, match="overwrites A"):
             attempt()
+
+
+@I.ir_module
+class Nested:
+    @T.prim_func
+    def main(A: T.Buffer((8,), "float32"), Y: T.Buffer((8,), "float32")):
+        for i in range(2):
+            with T.block("O"):
+                vo = T.axis.spatial(2, i)
+                for r in range(4):
+                    with T.block("Y"):
+                        vr = T.axis.spatial(4, r)
+                        Y[vo * 4 + vr] = A[vo * 4 + vr]
+
+
+def test_a_copy_inside_a_block_only_takes_its_instances_region() -> None:
+    sch = scheduled(Nested)
+    sch.cache_write("Y", 0, "local")
+    text = sch.mod.script()
+    assert "for ax0 in range(4):" in text
+    assert "v0 = T.axis.spatial(8, vo * 4 + ax0)" in text

@@ -118,6 +118,14 @@ class Place:
     def scope(self) -> ir.OpView:
         return self.parent if nest.is_scope(self.parent) else nest.scope_of(self.parent)
 
+    def varies(self, value: ir.Value) -> bool:
+        """True for the loop and iteration variables that are not fixed at this place."""
+        fixed = [nest.loop_var(loop) for loop in self.loops()]
+        if isinstance(self.scope, BlockOp):
+            fixed += nest.iter_vars(self.scope)
+        below = value_domain(value) is not None and nest.encloses(self.scope, value)
+        return below and value not in fixed
+
     def loops(self) -> list[ForOp]:
         """The loops around it."""
         if not isinstance(self.parent, ForOp):
@@ -157,12 +165,6 @@ def _region(
     place: Place,
 ) -> list[Interval]:
     """The box of a buffer that `blocks` access, in terms of the loops around `place`."""
-    around = {nest.loop_var(loop) for loop in place.loops()}
-
-    def inside(value: ir.Value) -> bool:
-        outer = value in around or value_domain(value) is None
-        return not outer and nest.encloses(place.scope, value)
-
     found: list[Interval] | None = None
     shape = buffer_shape(buffer)
     for block in blocks:
@@ -170,7 +172,7 @@ def _region(
         for access in accesses(block):
             if root_buffer(access.buffer) != buffer:
                 continue
-            box = [bounded(o.substitute(values), s.substitute(values), inside, extent)
+            box = [bounded(o.substitute(values), s.substitute(values), place.varies, extent)
                    for (o, s), extent in zip(access.region, shape, strict=True)]  # fmt: skip
             found = box if found is None else join(found, box)
     assert found is not None, "the caller chose blocks that access the buffer"
@@ -179,13 +181,8 @@ def _region(
 
 def _require_whole(block: BlockOp, place: Place) -> None:
     """The block must write all of the box that is copied: nothing else is in the new buffer."""
-    around = {nest.loop_var(loop) for loop in place.loops()}
-
-    def inside(value: ir.Value) -> bool:
-        return value not in around and nest.encloses(place.scope, value)
-
     whole = not len(block.predicate) or predicate_is_domain(block)
-    if not whole or not all(is_exact(block, access, inside) for access in writes_of(block)):
+    if not whole or not all(is_exact(block, access, place.varies) for access in writes_of(block)):
         raise Refusal(f"{label(block)} does not write a whole box of its output", block)
 
 
