@@ -37,10 +37,10 @@ def nest_of(op: ir.Operation) -> Nest | None:
 
 
 def is_unscheduled(nest: Nest) -> bool:
-    """True when each iteration variable is one serial loop, over its whole domain from zero.
+    """True when the n-th iteration variable is the n-th loop, serial, over its whole domain.
 
-    Such a nest says what to compute, not how; anything else was written or scheduled by hand and
-    is lowered as it stands.
+    Such a nest says what to compute, not how.  One that was split, fused, reordered, bound or
+    annotated, by hand or by a schedule, is lowered as it stands.
     """
     block = nest.block
     if len(block.predicate) or len(nest.loops) != len(block.kinds):
@@ -76,9 +76,8 @@ def _is_annotated_for_scheduling(op: ir.Operation) -> bool:
 
 
 def _is_plain(loop: ForOp) -> bool:
-    attributes = loop.operation.attributes
-    marked = "scheduled" in attributes or "annotations" in attributes
-    return loop.kind.value == "serial" and loop.min == 0 and not marked
+    annotated = "annotations" in loop.operation.attributes
+    return loop.kind.value == "serial" and loop.min == 0 and not annotated
 
 
 def _is_index_arithmetic(op: ir.OpView) -> bool:

@@ -302,8 +302,6 @@ def normal(text: str) -> list[str]:
         (r"T\.sblock_attr", "T.block_attr"),
         (r"T\.sblock", "T.block"),
         (r"@T\.prim_func\(.*\)", "@T.prim_func"),
-        # The mark of scheduled loops, which TVM does not have.
-        (r'(, )?"tir.scheduled": \[.*?\]', ""),
         (r"T\.func_attr\(\{\}\)", ""),
         (r'T\.func_attr\(\{"tir.noalias": True\}\)', ""),
     ]

@@ -17,7 +17,6 @@ from relax_mlir import mlir
 from relax_mlir.dialects.attributes import to_attribute
 from relax_mlir.errors import ParseError, Span, VerificationError
 from relax_mlir.ir.function import BaseFunc, GlobalVar
-from relax_mlir.script import scheduled
 from relax_mlir.script.forms.blocks import BlockForm
 from relax_mlir.script.forms.loops import LoopForm
 from relax_mlir.script.forms.statements import StoreForm
@@ -132,7 +131,6 @@ class TirParser(DialectParser):
         self.visit_body(node.body)
         if "global_symbol" in self.attributes and self.option("private"):
             raise self.error("a private function cannot have a global_symbol", node)
-        blocks = self.attributes.pop(scheduled.KEY, ())
         self.builder.set_attrs(self.attributes)
         self.builder.location = self.span(node)
         try:
@@ -140,7 +138,6 @@ class TirParser(DialectParser):
         except VerificationError as error:
             raise self._located(error, node) from None
         with mlir.scope():
-            scheduled.mark_loops(face.operation.regions[0].blocks[0], blocks)
             if self.root_annotations:
                 face.operation.attributes["annotations"] = to_attribute(self.root_annotations)
         return face

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any
 
-from relax_mlir.script import scheduled
 from relax_mlir.script.forms.blocks import (
     AccessForm,
     AxisForm,
@@ -66,7 +65,6 @@ def loop(parser: TirParser, form: LoopForm, index: int, name: str) -> Iterator[P
         raise ValueError("the step of a loop must be a positive constant")
     if step != 1:
         start, extent = 0, operators.ceildiv(extent, step)
-    is_scheduled = annotations.pop(scheduled.KEY, False)
     with builder.for_(
         form.kind,
         start,
@@ -76,9 +74,6 @@ def loop(parser: TirParser, form: LoopForm, index: int, name: str) -> Iterator[P
         thread=form.thread,
         annotations=annotations or None,
     ) as variable:
-        if is_scheduled:
-            with builder.scope():
-                scheduled.mark(builder.emitter.values[variable].owner.owner.operation)
         if step != 1:
             yield operators.add(first, operators.multiply(variable, step))
             return

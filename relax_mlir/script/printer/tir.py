@@ -13,7 +13,6 @@ from relax_mlir.dialects.tir import mixed
 from relax_mlir.errors import Error
 from relax_mlir.ir.text import name_of
 from relax_mlir.mlir import ir
-from relax_mlir.script import scheduled
 from relax_mlir.script.printer.core import Printer, literal
 from relax_mlir.script.printer.tir_expr import READERS, ExprReader, raw, read_call
 from relax_mlir.script.printer.tir_lets import needs_name
@@ -49,7 +48,6 @@ class PrimFuncPrinter:
         self.T = printer.T
         self.words = _WORDS[printer.options.syntax]
         self.reader = ExprReader()
-        self.scheduled = scheduled.scheduled_loops(face.body)
         # Loop variables in scope with their domain, for T.axis.remap.
         self.loops: dict[ir.Value, tuple[Any, Any, str]] = {}
 
@@ -143,8 +141,6 @@ class PrimFuncPrinter:
 
     def _attributes(self) -> None:
         stored = from_attribute(self.face.operation.attributes[self.face.attrs_key])
-        if self.scheduled:
-            stored[scheduled.KEY] = self.scheduled
         if not stored:
             return
         modern = self.printer.options.syntax == "tirx"
@@ -341,12 +337,8 @@ class PrimFuncPrinter:
         return f"{self.T}.{_LOOPS.get(kind, kind)}({', '.join(arguments)})"
 
     def _loop_annotations(self, op: ir.Operation) -> dict[str, Any]:
-        """A loop's annotations, and the schedule's mark unless the function says it."""
         attributes = op.attributes
-        stored = from_attribute(attributes["annotations"]) if "annotations" in attributes else {}
-        if scheduled.MARK in attributes and self.scheduled is None:
-            stored[scheduled.KEY] = True
-        return stored
+        return from_attribute(attributes["annotations"]) if "annotations" in attributes else {}
 
     def _annotations(self, stored: dict[str, Any]) -> str:
         items = (f"{literal(key)}: {self._attribute(stored[key])}" for key in sorted(stored))

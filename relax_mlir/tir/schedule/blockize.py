@@ -18,7 +18,6 @@ from relax_mlir.tir.schedule.reduction import copy_dtype
 from relax_mlir.tir.schedule.state import (
     ScheduleState,
     erase_dead_arithmetic,
-    mark_scheduled,
     new_block,
     new_init,
     new_loop,
@@ -60,7 +59,6 @@ def blockize(state: ScheduleState, target: ForOp, preserve_unit_iters: bool = Tr
             nest.iter_vars(block), block.kinds, bindings_of(block), strict=True
         )
     ]
-    mark_scheduled(*nest.loops_around(block))
     outer = _outer_block(block, target, parts)
     inner = _inner_block(state, block, outer, parts, preserve_unit_iters)
     _move_init(inner, outer)
@@ -158,7 +156,6 @@ def _move_init(inner: BlockOp, outer: BlockOp) -> None:
         variable = nest.loop_var(loop)
         if any(bindings[n].uses(variable) for n in spatial):
             new = new_loop(nest.value_name(variable, "i"), as_index(loop.extent), at)
-            mark_scheduled(new)
             values[variable] = leaf(nest.loop_var(new))
             at = ir.InsertionPoint(new.block)
     rows = [

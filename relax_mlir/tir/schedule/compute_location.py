@@ -44,7 +44,6 @@ from relax_mlir.tir.schedule.state import (
     ScheduleState,
     buffer_shape,
     erase_dead_arithmetic,
-    mark_scheduled,
     new_loop,
 )
 
@@ -455,7 +454,6 @@ def _place(
         loops.append(new)
         at = ir.InsertionPoint(new.block)
         bindings.append(low + leaf(nest.loop_var(new)))
-    mark_scheduled(*loops, *nest.loops_around(loop), loop)
     old_place = nest.parent(block)
     if loops:
         loops[-1].block.append(block.operation)

@@ -33,7 +33,6 @@ from relax_mlir.tir.schedule.state import (
     ScheduleState,
     erase_dead_arithmetic,
     loop_dtype,
-    mark_scheduled,
     new_loop,
     substitute,
 )
@@ -95,7 +94,6 @@ def split(
         new = new_loop(f"{name}_{number}", extent, at, attributes=loop_dtype(loop))
         loops.append(new)
         at = ir.InsertionPoint(new.block)
-    mark_scheduled(*loops)
     _take_body(loop, loops[-1])
     value = as_index(loop.min) + _mixed_radix(loops, extents, preserve_unit_iters)
     if not exact and not disable_predication:
@@ -172,7 +170,6 @@ def _fuse(state: ScheduleState, loops: Sequence[ForOp], keep_units: bool) -> For
         _hoist(outer, inner, loops[0])
     name = "_".join([nest.value_name(nest.loop_var(loop), "i") for loop in loops] + ["fused"])
     fused = new_loop(name, total, ir.InsertionPoint(loops[0]), attributes=loop_dtype(loops[0]))
-    mark_scheduled(fused)
     _take_body(loops[-1], fused)
     values: dict[ir.Value, Index] = {}
     rest = leaf(nest.loop_var(fused))
@@ -242,7 +239,6 @@ def reorder(state: ScheduleState, loops: Sequence[ForOp]) -> None:
     require_block_bodies(top)
     _require_reorderable_blocks(bottom, nested)
     _rearrange(nested, order)
-    mark_scheduled(*order)
 
 
 def _outer_and_inner(loops: Sequence[ForOp]) -> tuple[ForOp, ForOp]:

@@ -15,7 +15,6 @@ from relax_mlir.tir.schedule.state import (
     ScheduleState,
     erase_dead_arithmetic,
     loop_dtype,
-    mark_scheduled,
     new_loop,
     substitute,
 )
@@ -38,7 +37,6 @@ def merge(state: ScheduleState, loops: Sequence[ForOp]) -> ForOp:
     name = f"{nest.value_name(nest.loop_var(first), 'i')}_m"
     at = ir.InsertionPoint(first)
     merged = new_loop(name, as_index(first.extent), at, attributes=loop_dtype(first))
-    mark_scheduled(merged)
     for loop in loops:
         for op in nest.operations(loop.block):
             merged.block.append(op.operation)

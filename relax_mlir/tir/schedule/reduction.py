@@ -28,7 +28,6 @@ from relax_mlir.tir.schedule.state import (
     alloc_buffer,
     buffer_shape,
     erase_dead_arithmetic,
-    mark_scheduled,
     new_block,
     new_init,
     new_loop,
@@ -74,7 +73,6 @@ def decompose_reduction(state: ScheduleState, block: ir.OpView, loop: ForOp) -> 
     old_init.operation.erase()
     block.operation.attributes["sym_name"] = ir.StringAttr.get(f"{block.sym_name.value}_update")
     refresh(block)
-    mark_scheduled(*around)
     return init_block
 
 
@@ -113,7 +111,6 @@ def _init_block(
         kept = {k: attributes[k] for k in _KEPT if k in attributes}
         name = f"{nest.value_name(nest.loop_var(old), 'i')}_init"
         new = new_loop(name, extent, at, low=low, kind=old.kind.value, attributes=kept)
-        mark_scheduled(new)
         values[nest.loop_var(old)] = leaf(nest.loop_var(new))
         at = ir.InsertionPoint(new.block)
     rows = spatial_rows(block, values)
@@ -205,7 +202,6 @@ def rfactor(state: ScheduleState, loop: ForOp, factor_axis: int) -> BlockOp:
                                 (axis, parts))  # fmt: skip
     state.moved(block, combined)
     block.operation.erase()
-    mark_scheduled(*around, *nest.loops_around(combined))
     erase_dead_arithmetic(nest.scope_of(factored))
     return factored
 

@@ -19,7 +19,6 @@ from relax_mlir.tir.schedule.index import Index, as_index, read
 from relax_mlir.tir.schedule.index_write import to_mixed, write
 from relax_mlir.tir.schedule.random_variable import RandomVariable
 
-SCHEDULED = "scheduled"
 """Unit attribute of loops whose order was chosen: the back end takes them as they are."""
 
 
@@ -155,11 +154,6 @@ def loop_dtype(loop: ForOp) -> dict[str, ir.Attribute]:
     """The attributes by which a loop derived from `loop` keeps its variable's TVM dtype."""
     attributes = loop.operation.attributes
     return {"dtype": attributes["dtype"]} if "dtype" in attributes else {}
-
-
-def mark_scheduled(*loops: ForOp) -> None:
-    for loop in loops:
-        loop.operation.attributes[SCHEDULED] = ir.UnitAttr.get()
 
 
 def new_block(

@@ -40,17 +40,17 @@ func.func @matmul(%A: memref<4x8xf32> {tir.name = "A"}, %B: memref<8x16xf32> {ti
   return
 }
 
-// A loop that a schedule primitive touched is kept as it is written.
-// CHECK-LABEL: func.func @scheduled
+// Loops in another order than the iteration variables are kept as they are written.
+// CHECK-LABEL: func.func @reordered
 // CHECK-NOT: linalg
 // CHECK-COUNT-3: "tir.for"
-func.func @scheduled(%A: memref<4x8xf32> {tir.name = "A"}, %B: memref<8x16xf32> {tir.name = "B"}, %C: memref<4x16xf32> {tir.name = "C"}) attributes {tir.attrs = {}} {
+func.func @reordered(%A: memref<4x8xf32> {tir.name = "A"}, %B: memref<8x16xf32> {tir.name = "B"}, %C: memref<4x16xf32> {tir.name = "C"}) attributes {tir.attrs = {}} {
   "tir.for"() ({
   ^bb0(%i: index):
 "tir.for"() ({
-  ^bb0(%j: index):
-"tir.for"() ({
   ^bb0(%k: index):
+"tir.for"() ({
+  ^bb0(%j: index):
 "tir.block"(%i, %j, %k) ({
   ^bb0(%vi: index, %vj: index, %vk: index):
     "tir.init"() ({
@@ -64,8 +64,8 @@ func.func @scheduled(%A: memref<4x8xf32> {tir.name = "A"}, %B: memref<8x16xf32> 
     %sum = arith.addf %c, %product : f32
     memref.store %sum, %C[%vi, %vj] : memref<4x16xf32>
   }) {domains = array<i64: 0, 4, 0, 16, 0, 8>, iter_kinds = ["S", "S", "R"], operandSegmentSizes = array<i32: 3, 0, 0>, sym_name = "C"} : (index, index, index) -> ()
-  }) {bounds = array<i64: 0, 8>, kind = "serial", scheduled} : () -> ()
   }) {bounds = array<i64: 0, 16>, kind = "serial"} : () -> ()
+  }) {bounds = array<i64: 0, 8>, kind = "serial"} : () -> ()
   }) {bounds = array<i64: 0, 4>, kind = "serial"} : () -> ()
   return
 }
