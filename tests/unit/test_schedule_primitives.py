@@ -93,14 +93,6 @@ def test_a_function_becomes_main() -> None:
     assert isinstance(sch.get_block("B"), BlockRV)
 
 
-def test_reordered_loops_are_marked_and_others_are_not() -> None:
-    sch = scheduled(Matmul)
-    i, j, _ = sch.get_loops("C")
-    sch.reorder(j, i)
-    assert sch.mod.mlir().count("scheduled") == 2
-    assert "scheduled" not in Matmul.mlir()
-
-
 def test_queries() -> None:
     sch = scheduled(Matmul)
     root = sch.get_block("root")
