@@ -50,6 +50,16 @@ def _normalize_block(block: ir.Block) -> None:
                 result.set_type(better)
 
 
+def infer_again(block: ir.Block) -> None:
+    """Set every type to what its operands tell, forgetting what was known before."""
+    for op in operations(block):
+        for region in op.regions:
+            for inner in region.blocks:
+                infer_again(inner)
+        for result, kind in zip(op.results, _inferred(op), strict=False):
+            result.set_type(kind)
+
+
 def _inferred(op: ir.Operation) -> list[ir.Type]:
     """What the results of an operation are, as far as its operands tell."""
     if op.name == "relax.dataflow":

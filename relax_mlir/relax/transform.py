@@ -9,7 +9,9 @@ from relax_mlir.errors import PassError
 from relax_mlir.ir.module import IRModule
 from relax_mlir.lowering.passes import find_pass
 from relax_mlir.relax.blocks import BindingBlock, DataflowBlock, SeqExpr
+from relax_mlir.relax.expr import Var
 from relax_mlir.relax.function import Function
+from relax_mlir.relax.struct_info import from_mlir_type
 from relax_mlir.transform.context import PassContext
 from relax_mlir.transform.passes import (
     FunctionPass,
@@ -180,6 +182,163 @@ def RemoveRedundantReshape() -> Pass:
 def StaticPlanBlockMemory() -> Pass:
     """Plan the memory of intermediate tensors: those that are never alive together share it."""
     return _lowering("StaticPlanBlockMemory", "relax-static-plan-block-memory")
+
+
+# -- parameters of models ---------------------------------------------------------------------
+
+
+def LiftTransformParams(shared_transform: bool | Sequence[str] = False) -> Pass:
+    """Compute what depends on a model's parameters only in `<function>_transform_params`.
+
+    `num_input` of a function says where its model parameters begin.  With `shared_transform` (True,
+    or names of functions) one function `transform_params` does so for all.
+    """
+    if isinstance(shared_transform, bool):
+        options: dict[str, Any] = {"shared_transform": shared_transform}
+    else:
+        options = {"shared_transform": True, "shared_functions": tuple(shared_transform)}
+    return _lowering("LiftTransformParams", "relax-lift-transform-params", **options)
+
+
+def LazyTransformParams(
+    fget_item: str = "get_item",
+    fset_item: str = "set_item",
+    extra_get_item_params: Sequence[Any] | None = None,
+    extra_set_item_params: Sequence[Any] | None = None,
+) -> Pass:
+    """Let `*transform_params` functions fetch their parameters and hand over their results one by
+    one, by the registered functions `fget_item(i)` and `fset_item(i, value)`."""
+    if extra_get_item_params or extra_set_item_params:
+        raise PassError("LazyTransformParams takes no extra parameters for its functions")
+    return _lowering(
+        "LazyTransformParams",
+        "relax-lazy-transform-params",
+        fget_item=fget_item,
+        fset_item=fset_item,
+    )
+
+
+def BundleModelParams(param_tuple_name: str | None = None) -> Pass:
+    """Give the parameters from position `num_input` on as one tuple."""
+    name = param_tuple_name or "model_params"
+    return _lowering("BundleModelParams", "relax-bundle-model-params", param_tuple_name=name)
+
+
+def ExpandTupleArguments() -> Pass:
+    """Give private functions the fields of their tuple parameters."""
+    return _lowering("ExpandTupleArguments", "relax-expand-tuple-arguments")
+
+
+def UpdateParamType(ty_func: Callable[[Var], Any]) -> Pass:
+    """Give parameters of all Relax functions new types: `ty_func(var)` returns one, or None.
+
+    Types inside the functions are inferred again; raises VerificationError when a new type does
+    not fit the body.
+    """
+    from relax_mlir.relax.update_params import update_param_types
+
+    def transform(mod: IRModule, ctx: PassContext) -> IRModule:
+        return update_param_types(mod, ty_func)
+
+    return ModulePass(transform, PassInfo(0, "UpdateParamType"))
+
+
+UpdateParamStructInfo = UpdateParamType
+
+
+def AttachAttrLayoutFreeBuffers() -> Pass:
+    """Note in TensorIR functions which parameters are constants or the model's."""
+    return _lowering("AttachAttrLayoutFreeBuffers", "relax-attach-attr-layout-free-buffers")
+
+
+# -- operators rewritten ----------------------------------------------------------------------
+
+
+def ToMixedPrecision(
+    out_dtype: str = "float32",
+    fp16_input_names: Sequence[str] | None = None,
+    dtype: str = "float16",
+) -> Pass:
+    """Compute matmuls, convolutions and attention on float16 (or bfloat16) operands."""
+    return _lowering(
+        "ToMixedPrecision",
+        "relax-to-mixed-precision",
+        out_dtype=out_dtype,
+        fp16_input_names=tuple(fp16_input_names or ()),
+        dtype=dtype,
+    )
+
+
+def CombineParallelMatmul(check: Callable[..., bool] | None = None) -> Pass:
+    """Multiply a tensor by several matrices at once; `check(input, rights, biases, options)` may
+    refuse a group (`biases` is empty: they are combined only when all can be)."""
+    if check is None:
+        return _lowering("CombineParallelMatmul", "relax-combine-parallel-matmul")
+
+    def ask(left: Any, rights: Sequence[Any]) -> bool:
+        return bool(check(_as_var(left), [_as_var(value) for value in rights], [], {}))
+
+    return _lowering("CombineParallelMatmul", "relax-combine-parallel-matmul", check=ask)
+
+
+def _as_var(value: Any) -> Var:
+    from relax_mlir.dialects.names import name_of
+
+    return Var(name_of(value) or "lv", from_mlir_type(value.type))
+
+
+def FoldBatchnormToConv2D() -> Pass:
+    """Fold batch normalisation with constant parameters into the convolution before it."""
+    return _lowering("FoldBatchnormToConv2D", "relax-fold-batchnorm-to-conv2d")
+
+
+def DecomposeOpsForInference(func_name: str | None = None) -> Pass:
+    """Write batch normalisation as arithmetic with the running statistics."""
+    return _lowering(
+        "DecomposeOpsForInference", "relax-decompose-ops-for-inference", func_name=func_name or ""
+    )
+
+
+def DecomposeOpsForTraining(func_name: str | None = None) -> Pass:
+    """Write batch and layer normalisation as arithmetic whose gradients are known."""
+    return _lowering(
+        "DecomposeOpsForTraining", "relax-decompose-ops-for-training", func_name=func_name or ""
+    )
+
+
+def ReorderPermuteDimsAfterConcat() -> Pass:
+    """Transpose after a concatenation instead of each part before it."""
+    return _lowering("ReorderPermuteDimsAfterConcat", "relax-reorder-permute-dims-after-concat")
+
+
+def ReorderTakeAfterMatmul() -> Pass:
+    """Take columns of a product instead of columns of the matrix."""
+    return _lowering("ReorderTakeAfterMatmul", "relax-reorder-take-after-matmul")
+
+
+def ExpandMatmulOfSum() -> Pass:
+    """Write `x @ (A + B)` as `x @ A + x @ B`."""
+    return _lowering("ExpandMatmulOfSum", "relax-expand-matmul-of-sum")
+
+
+def AdjustMatmulOrder() -> Pass:
+    """Multiply chains of matrices in the cheaper order."""
+    return _lowering("AdjustMatmulOrder", "relax-adjust-matmul-order")
+
+
+def AttachGlobalSymbol() -> Pass:
+    """Make every function public, under its name."""
+    return _lowering("AttachGlobalSymbol", "relax-attach-global-symbol")
+
+
+def RemovePurityChecking() -> Pass:
+    """Mark pure functions as `relax.force_pure` and let them call anything."""
+    return _lowering("RemovePurityChecking", "relax-remove-purity-checking")
+
+
+def TopologicalSort(order: str = "depth-first", direction: str = "from-inputs") -> Pass:
+    """Order the bindings of dataflow blocks anew, as early or as late as possible."""
+    return _lowering("TopologicalSort", "relax-topological-sort", order=order, direction=direction)
 
 
 # -- passes written in Python -----------------------------------------------------------------
