@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from relax_mlir.dialects.attributes import from_attribute
 from relax_mlir.ir.state import ModuleState
 from relax_mlir.lowering.passes import Pass, register_pass
+from relax_mlir.lowering.tir.buffer_names import has_one_name, is_allocated
 from relax_mlir.mlir import PassManager, arith, ir, memref, scf, vector
 from relax_mlir.tir.math_ops import constant_attribute
 from relax_mlir.tir.schedule.index import Index, as_index
@@ -85,7 +86,8 @@ def _promote(loop: ir.Operation, noalias: bool) -> None:
     accesses = _accesses(loop, noalias)
     stored = {a.slot.buffer for a in accesses if a.is_store}
     groups = {b: [a for a in accesses if a.slot.buffer == b] for b in stored}
-    chosen = [a for group in groups.values() if _is_promotable(loop, group) for a in group]
+    promotable = {b for b, group in groups.items() if _is_promotable(loop, group)}
+    chosen = [a for a in accesses if a.slot.buffer in promotable]
     slots = list(dict.fromkeys(a.slot for a in chosen))
     if slots and len(slots) + len(loop.results) <= _MAX_CARRIED and _runs(loop):
         _rewrite(loop, chosen, slots)
@@ -141,20 +143,10 @@ def _bar_operands(op: ir.Operation, barred: set[ir.Value]) -> None:
                 _bar_operands(child.operation, barred)
 
 
-def _is_allocated(buffer: ir.Value) -> bool:
-    owner = buffer.owner
-    return not isinstance(owner, ir.Block) and owner.operation.name in (
-        "memref.alloc",
-        "memref.alloca",
-    )
-
-
 def _is_own(buffer: ir.Value, noalias: bool) -> bool:
     """Whether no other value names the same memory."""
-    if not _is_allocated(buffer) and not (noalias and isinstance(buffer.owner, ir.Block)):
-        return False
-    users = [use.owner.operation for use in buffer.uses]
-    return not any(isinstance(r.type, ir.MemRefType) for user in users for r in user.results)
+    argument = noalias and isinstance(buffer.owner, ir.Block)
+    return (argument or is_allocated(buffer)) and has_one_name(buffer)
 
 
 def _is_promotable(loop: ir.Operation, group: list[_Access]) -> bool:
@@ -216,16 +208,19 @@ def _rewrite(loop: ir.Operation, accesses: list[_Access], slots: list[_Slot]) ->
 def _move_body(
     source: ir.Block, target: ir.Block, accesses: list[_Access], current: dict[_Slot, ir.Value]
 ) -> None:
-    """Move a loop's operations to its successor; accesses use and change the `current` values."""
-    by_op = {a.op: a for a in accesses}
+    """Move a loop's operations to its successor; accesses, which are in the order of the body, use
+    and change the `current` values."""
+    # No dictionary by operation: its hash changes with its operands.
+    pending = list(reversed(accesses))
     end = source.operations[len(source.operations) - 1].operation
     slots = list(current)
     for view in list(source.operations)[:-1]:
         op = view.operation
-        access = by_op.get(op)
-        if access is None:
+        if not pending or pending[-1].op != op:
             target.append(op)
-        elif access.is_store:
+            continue
+        access = pending.pop()
+        if access.is_store:
             current[access.slot] = _stored(op)
             op.erase()
         else:

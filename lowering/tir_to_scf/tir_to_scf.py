@@ -14,7 +14,7 @@ from relax_mlir.lowering.passes import ModuleState, Pass, register_pass
 from relax_mlir.lowering.tir_to_scf.allocations import hoist_allocations, lower_alloc
 from relax_mlir.lowering.tir_to_scf.blocks import contract_products, lower_block
 from relax_mlir.lowering.tir_to_scf.parallel import lower_parallel
-from relax_mlir.lowering.tir_to_scf.structure import serial_loop
+from relax_mlir.lowering.tir_to_scf.structure import move_before, serial_loop
 from relax_mlir.lowering.tir_to_scf.unrolled import (
     Pragmas,
     lower_unrolled,
@@ -67,6 +67,9 @@ def _lower(op: ir.Operation, pragmas: Pragmas) -> None:
             lower_block(op)
         elif op.name == "tir.alloc_buffer":
             lower_alloc(op)
+        elif op.name == "tir.attr":
+            move_before(op.regions[0].blocks[0], op)
+            op.erase()
 
 
 def _unrolls(loop: ForOp, pragmas: Pragmas) -> bool:

@@ -8,6 +8,7 @@ start.  Nothing is read or written for lanes that are masked off.
 
 from __future__ import annotations
 
+from relax_mlir.lowering.tir.buffer_names import is_allocated
 from relax_mlir.lowering.tir_to_scf.lane_dependences import LaneAccess
 from relax_mlir.lowering.tir_to_scf.lane_values import CannotVectorize, LaneValues
 from relax_mlir.lowering.tir_to_scf.lanes import LaneForm
@@ -130,6 +131,8 @@ def _root(buffer: ir.Value) -> ir.Value:
     while not isinstance(owner, ir.Block) and owner.operation.name in _VIEWS:
         buffer = owner.operation.operands[0]
         owner = buffer.owner
+    if not isinstance(owner, ir.Block) and not is_allocated(buffer):
+        raise CannotVectorize("a buffer that may be another one under a second name")
     return buffer
 
 

@@ -15,8 +15,9 @@ from relax_mlir.transform.context import PassContext
 __all__ = ["CPU_BUILD_PIPELINE", "lower_to_machine_ir"]
 
 KERNELS = (
-    "tir-bool-to-byte,tir-to-linalg,tir-to-scf,scf-promote-accumulators,tir-lower-calls,"
-    "linalg-fuse-elementwise,linalg-to-vector"
+    "tir-bool-to-byte,tir-to-linalg,tir-decompose-reduction,"
+    "tir-plan-buffer-allocation,tir-compact-buffer-allocation,tir-to-scf,"
+    "scf-promote-accumulators,tir-lower-calls,linalg-fuse-elementwise,linalg-to-vector"
 )
 HOST = "tir-make-packed-api,relax-to-host"
 CPU_BUILD_PIPELINE = f"builtin.module({KERNELS},{HOST},{CPU_PIPELINE})"

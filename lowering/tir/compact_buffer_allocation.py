@@ -1,0 +1,154 @@
+"""`tir-compact-buffer-allocation`: buffers shrink to the region that their uses need.
+
+A buffer that is allocated inside loops is used around a place that those loops determine: the
+result of `compute_at` or `cache_read` below a loop keeps one tile, not the whole tensor.  Indices
+become relative to the least one used.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from relax_mlir.dialects.tir.blocks import AccessOp, BlockOp
+from relax_mlir.dialects.tir.buffers import AllocBufferOp
+from relax_mlir.ir.state import ModuleState
+from relax_mlir.lowering.passes import Pass, register_pass
+from relax_mlir.lowering.tir.plan_buffer_allocation import allocations
+from relax_mlir.mlir import dynamic, ir
+from relax_mlir.tir.schedule import nest
+from relax_mlir.tir.schedule.accesses import interval
+from relax_mlir.tir.schedule.index import Index, as_index
+from relax_mlir.tir.schedule.index_write import write
+
+__all__ = ["CompactBufferAllocation"]
+
+
+@register_pass("tir-compact-buffer-allocation")
+@dataclass(frozen=True)
+class CompactBufferAllocation(Pass):
+    """Shrink the buffers of TensorIR functions to the region that is used."""
+
+    def run(self, state: ModuleState) -> None:
+        for function in state.functions():
+            if "tir.attrs" in function.attributes:
+                for allocation in allocations(function):
+                    _compact(allocation)
+
+
+@dataclass(frozen=True)
+class _Use:
+    """A load or store: the position of its first index operand, and its indices in terms of loops
+    and of what is outside of the allocation's block."""
+
+    op: ir.Operation
+    first: int
+    indices: tuple[Index, ...]
+
+
+def _compact(allocation: AllocBufferOp) -> None:
+    buffer = allocation.operation.results[0]
+    kind = ir.MemRefType(buffer.type)
+    uses = _uses(allocation)
+    if not uses or dynamic() in kind.shape or not kind.rank:
+        return
+    parts = [
+        _used_part(allocation, [use.indices[axis] for use in uses], size)
+        for axis, size in enumerate(kind.shape)
+    ]
+    sizes = [size for _, size in parts]
+    if sizes == list(kind.shape):
+        return
+    made = AllocBufferOp(
+        allocation.scope,
+        [],
+        ir.MemRefType.get(sizes, kind.element_type, memory_space=kind.memory_space),
+        loc=allocation.location,
+        ip=ir.InsertionPoint(allocation),
+    )
+    for name in allocation.operation.attributes:
+        if name not in ("scope", "operandSegmentSizes"):
+            made.operation.attributes[name] = allocation.operation.attributes[name]
+    for use in uses:
+        _shift(use, [low for low, _ in parts])
+    for op in [use.owner.operation for use in buffer.uses]:
+        if isinstance(op.opview, AccessOp):
+            op.erase()  # its region is that of the old buffer
+    buffer.replace_all_uses_with(made.operation.results[0])
+    allocation.operation.erase()
+
+
+def _uses(allocation: AllocBufferOp) -> list[_Use] | None:
+    """The loads and stores of a buffer; None when it is used in another way."""
+    buffer = allocation.operation.results[0]
+    found: list[_Use] = []
+    for use in buffer.uses:
+        op = use.owner.operation
+        if isinstance(op.opview, AccessOp):
+            continue
+        if op.name not in ("memref.load", "memref.store") or use.operand_number != (
+            0 if op.name == "memref.load" else 1
+        ):
+            return None
+        first = use.operand_number + 1
+        values = _bindings(op, allocation)
+        indices = [as_index(v) for v in list(op.operands)[first:]]
+        for scope in values:
+            indices = [index.substitute(scope) for index in indices]
+        found.append(_Use(op, first, tuple(indices)))
+    return found
+
+
+def _bindings(op: ir.Operation, allocation: AllocBufferOp) -> list[dict[ir.Value, Index]]:
+    """The bindings of the blocks between an access and the allocation, innermost block first."""
+    found: list[dict[ir.Value, Index]] = []
+    current = op
+    while current.block != allocation.operation.block:
+        outer = current.parent
+        assert outer is not None, "a buffer is used inside of the block that allocates it"
+        current = outer.operation
+        if isinstance(current.opview, BlockOp):
+            found.append(_values(current.opview))
+    return found
+
+
+def _values(block: BlockOp) -> dict[ir.Value, Index]:
+    pairs = zip(nest.iter_vars(block), block.bindings, strict=True)
+    return {variable: as_index(binding) for variable, binding in pairs}
+
+
+def _used_part(allocation: AllocBufferOp, indices: list[Index], size: int) -> tuple[Index, int]:
+    """(least index, number of indices) that are used of a dimension, the whole of it when that is
+    not known."""
+    home = allocation.operation.block.owner
+    before = allocation.operation
+
+    def inside(value: ir.Value) -> bool:
+        owner = value.owner
+        if isinstance(owner, ir.Block):
+            return owner != before.block and nest.encloses(home.operation.opview, value)
+        same = owner.operation.block == before.block
+        return not (same and owner.operation.is_before_in_block(before)) and nest.encloses(
+            home.operation.opview, value
+        )
+
+    whole = (Index(), size)
+    spans = [interval(index, inside) for index in indices]
+    base = spans[0][0] if spans[0] is not None else None
+    low, high = 0, 0
+    for span in spans:
+        if span is None or base is None:
+            return whole
+        ends = ((span[0] - base).as_constant(), (span[1] - base).as_constant())
+        if ends[0] is None or ends[1] is None:
+            return whole
+        low, high = min(low, ends[0]), max(high, ends[1])
+    assert base is not None
+    extent = high - low + 1
+    return (base + low, extent) if extent < size else whole
+
+
+def _shift(use: _Use, lows: list[Index]) -> None:
+    at = ir.InsertionPoint(use.op)
+    for axis, (index, low) in enumerate(zip(use.indices, lows, strict=True)):
+        if low != Index():
+            use.op.operands[use.first + axis] = write(index - low, at, use.op.location)
