@@ -8,6 +8,7 @@ The tables of converters are in `ops_*.py`, one family a file.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -22,6 +23,13 @@ Converter: TypeAlias = "Callable[..., Any]"
 
 class UnsupportedOperatorError(Error, NotImplementedError):
     """An operator of the PyTorch graph that no converter is known for."""
+
+
+@dataclass(frozen=True)
+class Unavailable:
+    """A result that inference has no use for; reading it is an error that names it."""
+
+    what: str
 
 
 class Importer:
@@ -142,7 +150,10 @@ class Importer:
             return {key: self.retrieve(v) for key, v in value.items()}
         if isinstance(value, slice):
             return slice(*(self.retrieve(v) for v in (value.start, value.stop, value.step)))
-        return self.env.get(value, value) if _is_node(value) else value
+        found = self.env.get(value, value) if _is_node(value) else value
+        if isinstance(found, Unavailable):
+            raise UnsupportedOperatorError(f"{found.what}: the importer does not provide them")
+        return found
 
     def call(self, key: Any, node: Any) -> Any:
         """Convert one node with the converter filed under `key`."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from relax_mlir.errors import Error
-from relax_mlir.relax.frontend.torch.importer import Converter, Importer
+from relax_mlir.relax.frontend.torch.importer import Converter, Importer, Unavailable
 from relax_mlir.relax.frontend.torch.ops_shape import as_list
 
 
@@ -150,11 +150,14 @@ def _max_pool(ndim: int) -> Converter:
     return convert
 
 
+_INDICES = Unavailable("the indices of the maxima of a pooling")
+
+
 def _with_indices(pool: Converter) -> Converter:
     """(values, indices), of which the importer provides the values."""
 
     def convert(imp: Importer, *args: Any, **kwargs: Any) -> Any:
-        return [imp.emit(pool(imp, *args, **kwargs))]
+        return [imp.emit(pool(imp, *args, **kwargs)), _INDICES]
 
     return convert
 
@@ -216,7 +219,7 @@ def _adaptive_max_pool(ndim: int) -> Converter:
         if any(size % want for size, want in zip(own, wanted, strict=True)):
             raise Error(f"adaptive_max_pool{ndim}d of {own} to {wanted}: windows of unequal sizes")
         kernel = [size // want for size, want in zip(own, wanted, strict=True)]
-        return [imp.emit(_max_pool(ndim)(imp, x, kernel))]
+        return [imp.emit(_max_pool(ndim)(imp, x, kernel)), _INDICES]
 
     return convert
 

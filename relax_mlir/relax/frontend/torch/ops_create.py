@@ -86,6 +86,8 @@ def scalar_tensor(imp: Importer, value: Any, *, dtype: Any = None, **ignored: An
 def arange(imp: Importer, *bounds: Any, dtype: Any = None, **ignored: Any) -> Any:
     default = "float32" if any(isinstance(b, float) for b in bounds) else "int64"
     start, end, step = (0, *bounds, 1) if len(bounds) == 1 else (*bounds, 1)[:3]
+    if any(isinstance(bound, float) for bound in (start, end, step)):
+        return imp.relax.const(np.arange(start, end, step).astype(_chosen(dtype, default)))
     return imp.op.arange(start, end, step, dtype=_chosen(dtype, default))
 
 

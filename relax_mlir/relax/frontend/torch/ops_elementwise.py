@@ -112,6 +112,13 @@ def power(imp: Importer, base: Any, exponent: Any) -> Any:
     return imp.op.power(*imp.pair(base, exponent))
 
 
+def sign(imp: Importer, x: Any) -> Any:
+    """(x > 0) - (x < 0): zero for NaN, as PyTorch has it."""
+    zero = imp.scalar_like(0, x)
+    above, below = (imp.emit(compare(x, zero)) for compare in (imp.op.greater, imp.op.less))
+    return imp.op.subtract(imp.cast(above, dtype_of(x)), imp.cast(below, dtype_of(x)))
+
+
 def reciprocal(imp: Importer, x: Any) -> Any:
     x = imp.floating(x)
     return imp.op.divide(imp.scalar_like(1.0, x), x)
@@ -359,8 +366,8 @@ CONVERTERS: dict[str, Converter] = {
     "invert": bitwise_not,
     "neg": _unary("negative"),
     "absolute": _unary("abs"),
-    "sign": _unary("sign"),
-    "sgn": _unary("sign"),
+    "sign": sign,
+    "sgn": sign,
     "round": round_decimals,
     "special_erf": _float_unary("erf"),
     "special_expit": _float_unary("sigmoid"),

@@ -9,7 +9,12 @@ from typing import Any
 import numpy as np
 
 from relax_mlir.errors import Error
-from relax_mlir.relax.frontend.torch.importer import Converter, Importer, dtype_of
+from relax_mlir.relax.frontend.torch.importer import (
+    Converter,
+    Importer,
+    Unavailable,
+    dtype_of,
+)
 from relax_mlir.relax.frontend.torch.ops_shape import expand, product, transpose
 
 # -- normalisation -----------------------------------------------------------------------------
@@ -36,11 +41,14 @@ def layer_norm(
     return imp.op.nn.layer_norm(x, weight, bias, axes=axes, epsilon=eps)
 
 
+_STATISTICS = [Unavailable("the statistics that training keeps")] * 3
+
+
 def first_result(converter: Converter) -> Converter:
     """The native_* operators also return what training keeps; inference reads the first."""
 
     def convert(imp: Importer, *args: Any, **kwargs: Any) -> Any:
-        return [imp.emit(converter(imp, *args, **kwargs))]
+        return [imp.bind(converter(imp, *args, **kwargs)), *_STATISTICS]
 
     return convert
 
@@ -85,7 +93,7 @@ def native_group_norm(
     groups: int,
     eps: float,
 ) -> Any:
-    return [imp.emit(group_norm(imp, x, groups, weight, bias, eps))]
+    return [imp.emit(group_norm(imp, x, groups, weight, bias, eps)), *_STATISTICS]
 
 
 def instance_norm(
@@ -131,17 +139,17 @@ def batch_norm(
 
 def _batch_norm_inference(imp: Importer, *args: Any) -> Any:
     x, weight, bias, mean, var, momentum, eps = args
-    return [batch_norm(imp, x, weight, bias, mean, var, False, momentum, eps)]
+    return [batch_norm(imp, x, weight, bias, mean, var, False, momentum, eps), *_STATISTICS]
 
 
 def _batch_norm_no_stats(imp: Importer, *args: Any) -> Any:
     x, weight, bias, training, momentum, eps = args
-    return [batch_norm(imp, x, weight, bias, None, None, training, momentum, eps)]
+    return [batch_norm(imp, x, weight, bias, None, None, training, momentum, eps), *_STATISTICS]
 
 
 def _batch_norm_functional(imp: Importer, *args: Any) -> Any:
     x, weight, bias, mean, var, training, momentum, eps = args
-    return [batch_norm(imp, x, weight, bias, mean, var, training, momentum, eps)]
+    return [batch_norm(imp, x, weight, bias, mean, var, training, momentum, eps), *_STATISTICS]
 
 
 def local_response_norm(

@@ -1,0 +1,32 @@
+"""Every imported operator against PyTorch: one exported program a family, an output a case."""
+
+from __future__ import annotations
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from tests.models.torch_cases import CASES  # noqa: E402
+from tests.models.torch_harness import Together, called, compare, compiled, flattened  # noqa: E402
+
+pytestmark = [pytest.mark.torch, pytest.mark.filterwarnings("ignore")]
+
+
+@pytest.mark.parametrize("family", list(CASES))
+def test_operators(family: str) -> None:
+    cases = CASES[family]
+    functions = [function for function, _ in cases.values()]
+    arguments = [tensors for _, tensors in cases.values()]
+    inputs = [tensor.clone() for tensors in arguments for tensor in tensors]
+    model = Together(functions, [len(tensors) for tensors in arguments]).eval()
+    program = torch.export.export(model, tuple(inputs))
+    got = called(compiled(program), inputs)
+    names, expected = [], []
+    with torch.no_grad():
+        for name, (function, tensors) in cases.items():
+            results = flattened(function(*tensors))
+            names += [f"{name}[{i}]" for i in range(len(results))]
+            expected += results
+    assert len(got) == len(expected)
+    wrong = [compare(n, g, e) for n, g, e in zip(names, got, expected, strict=True)]
+    assert not any(wrong), "\n".join(filter(None, wrong))
