@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from relax_mlir.errors import PassError
+from relax_mlir.lowering.linalg_to_vector.arg_reduction import let_nan_win
 from relax_mlir.lowering.linalg_to_vector.buffers import BufferUses, erase_unused_buffers
 from relax_mlir.lowering.linalg_to_vector.builder import Builder
 from relax_mlir.lowering.linalg_to_vector.contraction.matching import (
@@ -162,6 +163,7 @@ class _FunctionLowering:
         if nest is None:
             self._flush_fills(op)
             return
+        let_nan_win(nest.body.block, len(nest.body.results))
         initial = self._take_initial(op, nest)
         consumer = self._fusable_consumer(op, nest, following)
         if consumer is not None and self._emit_fused(op, nest, consumer, initial):

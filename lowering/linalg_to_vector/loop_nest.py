@@ -15,7 +15,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from relax_mlir.lowering.linalg_to_vector.builder import Builder, FlatView, Index
+from relax_mlir.lowering.linalg_to_vector.builder import Builder, FlatView, Index, defining_op
 from relax_mlir.mlir import ir
 
 _Item = TypeVar("_Item")
@@ -295,6 +295,9 @@ def _operand(
     rank = len(extents)
     if not isinstance(value.type, ir.MemRefType):
         return Operand(value, value.type, (ZERO,) * rank, is_scalar=True)
+    part = _part(value)
+    if part is not None:
+        return _part_operand(map_, part, rank, symbols)
     type_ = ir.MemRefType(value.type)
     if not _is_row_major(type_) or not _is_addressable(type_.element_type):
         return None
@@ -317,6 +320,62 @@ def _operand(
     return Operand(
         value, type_.element_type, tuple(strides), tuple(base), dim_order=_dim_order(map_)
     )
+
+
+def _part(value: ir.Value) -> ir.Operation | None:
+    """The `memref.subview` in steps of one, of a row-major buffer, that a value is."""
+    op = defining_op(value)
+    if op is None or op.name != "memref.subview":
+        return None
+    source = ir.MemRefType(op.operands[0].type)
+    steps = list(ir.DenseI64ArrayAttr(op.attributes["static_strides"]))
+    plain = all(step == 1 for step in steps) and ir.MemRefType(value.type).rank == source.rank
+    return op if plain and _is_row_major(source) else None
+
+
+def _part_operand(
+    map_: ir.AffineMap,
+    part: ir.Operation,
+    rank: int,
+    symbols: list[tuple[ir.Value, int | None]],
+) -> Operand | None:
+    """An operand that is a subview: the whole buffer, begun further on."""
+    source = part.operands[0]
+    type_ = ir.MemRefType(source.type)
+    if not _is_addressable(type_.element_type):
+        return None
+    given = list(part.operands)[1:]
+    offsets: list[int | ir.Value] = [
+        given.pop(0) if offset == ir.ShapedType.get_dynamic_size() else offset
+        for offset in ir.DenseI64ArrayAttr(part.attributes["static_offsets"])
+    ]
+
+    def symbol(value: ir.Value, dim: int | None) -> Extent:
+        if (value, dim) not in symbols:
+            symbols.append((value, dim))
+        return Extent(1, (symbols.index((value, dim)),))
+
+    strides = [ZERO] * rank
+    base: list[Extent] = []
+    step = ONE
+    for position in reversed(range(type_.rank)):
+        linear = _linear(map_.results[position], rank)
+        if linear is None:
+            return None
+        for dim, coefficient in enumerate(linear[:-1]):
+            total = strides[dim].plus(step * Extent(coefficient))
+            if total is None:
+                return None
+            strides[dim] = total
+        offset = offsets[position]
+        known = linear[-1] + (offset if isinstance(offset, int) else 0)
+        base += [step * Extent(known)] if known else []
+        base += [] if isinstance(offset, int) else [step * symbol(offset, None)]
+        size = type_.get_dim_size(position)
+        step = step * (
+            symbol(source, position) if type_.is_dynamic_dim(position) else Extent(size)
+        )
+    return Operand(source, type_.element_type, tuple(strides), tuple(base))
 
 
 def _flattened_operand(map_: ir.AffineMap, value: ir.Value, rank: int) -> Operand | None:

@@ -6,6 +6,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 
+from relax_mlir.lowering.linalg_to_vector.arg_reduction import (
+    emit_arg_reduction,
+    plan_arg_reduction,
+)
+from relax_mlir.lowering.linalg_to_vector.block_copy import emit_block_copy, plan_block_copy
 from relax_mlir.lowering.linalg_to_vector.builder import Builder
 from relax_mlir.lowering.linalg_to_vector.contraction.matching import (
     Contraction,
@@ -42,6 +47,12 @@ def find_strategy(nest: LoopNest, target: CPUTarget) -> Emission | None:
     contraction = match_contraction(nest)
     if contraction is not None:
         return contraction_strategy(contraction, target)
+    arg_plan = plan_arg_reduction(nest, target)
+    if arg_plan is not None:
+        return _divided(nest, {}, target, partial(emit_arg_reduction, arg_plan))
+    copy_plan = plan_block_copy(nest)
+    if copy_plan is not None:
+        return _divided(nest, {copy_plan.dim: 1024}, target, partial(emit_block_copy, copy_plan))
     vector_plan = plan_vector_nest(nest, target)
     if vector_plan is not None:
         lanes = {vector_plan.dim: vector_plan.lanes * vector_plan.unroll}

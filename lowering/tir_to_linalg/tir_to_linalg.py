@@ -1,7 +1,8 @@
 """Raise blocks to linalg: every unscheduled loop nest around an affine block becomes a
 `linalg.generic` on memrefs, its initialisation a `linalg.fill`.
 
-What is left (scheduled loops, gathers, in-place scans, control flow) is for `tir-to-scf`.
+Choices between sources and gathers of rows are raised piece by piece (`pieces.py`).  What is left
+(scheduled loops, in-place scans, control flow) is for `tir-to-scf`.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from relax_mlir.lowering.tir_to_linalg.access import (
     store_access,
 )
 from relax_mlir.lowering.tir_to_linalg.nest import Nest, is_unscheduled, nest_of
+from relax_mlir.lowering.tir_to_linalg.pieces import raise_in_pieces
 from relax_mlir.mlir import ir, linalg
 
 _DECLARATIONS = ("tir.read", "tir.write")
@@ -52,6 +54,7 @@ def _raise_nest(op: ir.Operation) -> None:
         return
     plan = _plan(nest)
     if plan is None:
+        raise_in_pieces(nest)
         return
     with ir.InsertionPoint(nest.outermost), nest.block.operation.location:
         for access in plan.initial:

@@ -2,7 +2,7 @@
 
 The coefficients are minimax fits (Remez exchange or Chebyshev interpolation, for relative error)
 of the functions on the reduced ranges named beside them.  Errors measured on random f32 inputs of
-the whole range: exp, exp2, log, erf and pow within 1 ulp, tanh, log2, rsqrt, sin and cos within 2,
+the whole range: exp, exp2, log and pow within 1 ulp, tanh, erf, log2, rsqrt, sin and cos within 2,
 log1p and expm1 within 3.  NaN, infinities, signed zeros and subnormals come out as IEEE 754 and
 C99 ask.
 """
@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from relax_mlir.lowering.linalg_to_vector.cpu_target import host_cpu
 from relax_mlir.mlir import ir
 
 __all__ = ["EXPANSIONS", "Emitter"]
@@ -37,12 +38,15 @@ _LOG = (0.3333342552667566, -0.25000144385366363, 0.19992950676903457, -0.166480
 # (sin(x) - x) / x^3 in x^2 and (cos(x) - 1 + x^2 / 2) / x^4 in x^2, |x| <= pi/4
 _SIN = (-0.16666666636664443, 0.0083333288322527, -0.0001983916234202272, 2.716712141511771e-06)
 _COS = (0.04166664318290308, -0.0013887194230418236, 2.4419196786790227e-05)
-# erf(x) / x in x^2, |x| <= 0.95, and log(1 - erf(x)), 0.92 <= x <= 4
+# erf(x) / x in x^2, |x| <= 0.95, log2(1 - erf(x)), 0.92 <= x <= 4, and 2^r, |r| <= 1/2, as exactly
+# as erf needs it
 _ERF_SMALL = (1.128379166408494, -0.37612631613482345, 0.11283663998532795, -0.02685770511155073,
               0.005196952107617934, -0.0008097703568402599, 8.185093850859931e-05)
-_ERF_LARGE = (0.00016039647985606307, -1.129434068031348, -0.6335435770888497,
-              -0.10801180551626641, 0.024895085087974774, -0.004053384109334156,
-              0.00039667057655312773, -1.430488531908906e-05, -5.223716321544969e-07)
+_ERF_LARGE = (-0.00029866320589100326, -1.6268224014803476, -0.9193802431655513,
+              -0.14983298050109736, 0.032013031721469506, -0.0043766798514171,
+              0.000281247291802262)
+_ERF_EXP2 = (1.0000000716546724, 0.6931469670643541, 0.24022119723881533, 0.05550713274155091,
+             0.009675541332788327, 0.0013276471780573097)
 # In f64, for pow: log2((1 + s) / (1 - s)) / s in s^2, |s| <= 0.2, and 2^r, |r| <= 1/2
 _LOG2_F64 = (2.885390081777931, 0.9617966939150853, 0.5770780206838194, 0.4121979387083907,
              0.32064448153893826, 0.26066095861311095, 0.2511024950130195)
@@ -173,7 +177,12 @@ class Emitter:
         return self.from_bits(self.int_op("ori", sign, magnitude))
 
     def times_power_of_two(self, x: ir.Value, n: ir.Value) -> ir.Value:
-        """x * 2^n for a whole n in two steps, so that results may be subnormal or overflow."""
+        """x * 2^n for a whole n; results may be subnormal or overflow.
+
+        AVX-512 has an instruction for it; elsewhere it takes two steps.
+        """
+        if self._has_scale():
+            return self._scaled_by_avx512(x, n)
         exponent = self.to_int(n)
         half = self.int_op("shrsi", exponent, 1)
         rest = self.int_op("subi", exponent, half)
@@ -182,6 +191,28 @@ class Emitter:
             return self.from_bits(self.int_op("shli", self.int_op("addi", e, 127), 23))
 
         return self.mul(self.mul(x, power(half)), power(rest))
+
+    def normal_times_power_of_two(self, x: ir.Value, n: ir.Value) -> ir.Value:
+        """x * 2^n for a whole n where both x and the result are normal numbers."""
+        if self._has_scale():
+            return self._scaled_by_avx512(x, n)
+        exponent = self.int_op("shli", self.to_int(n), 23)
+        return self.from_bits(self.int_op("addi", self.bits(x), exponent))
+
+    def _has_scale(self) -> bool:
+        return self.shape == [16] and host_cpu().vector_bits == 512
+
+    def _scaled_by_avx512(self, x: ir.Value, n: ir.Value) -> ir.Value:
+        all_lanes = self.constant(-1, ir.IntegerType.get_signless(16))
+        as_mode_says = self.constant(4, ir.IntegerType.get_signless(32))
+        return self.op(
+            "llvm.call_intrinsic",
+            x.type,
+            *(x, n, x, all_lanes, as_mode_says),
+            intrin=ir.StringAttr.get("llvm.x86.avx512.mask.scalef.ps.512"),
+            op_bundle_sizes=ir.DenseI32ArrayAttr.get([]),
+            operandSegmentSizes=ir.DenseI32ArrayAttr.get([5, 0]),
+        )
 
 
 def _exp(e: Emitter, x: ir.Value) -> ir.Value:
@@ -218,8 +249,11 @@ def _erf(e: Emitter, x: ir.Value) -> ir.Value:
     # x + x * (c0 - 1 + ...) keeps the leading term exact.
     series = (_ERF_SMALL[0] - 1, *_ERF_SMALL[1:])
     small = e.fma(a, e.polynomial(e.mul(a, a), series), a)
-    large = e.sub(e.k(1), _exp(e, e.polynomial(a, _ERF_LARGE)))
-    return e.with_sign_of(e.where(e.is_("olt", a, e.k(0.93)), small, large), x)
+    power = e.polynomial(a, _ERF_LARGE)
+    n = e.round(power)
+    complement = e.normal_times_power_of_two(e.polynomial(e.sub(power, n), _ERF_EXP2), n)
+    large = e.sub(e.k(1), complement)
+    return e.with_sign_of(e.where(e.is_("oge", a, e.k(0.93)), large, small), x)
 
 
 def _exponent_and_mantissa(e: Emitter, x: ir.Value) -> tuple[ir.Value, ir.Value]:

@@ -98,10 +98,10 @@ func.func @window(%X: memref<10xf32> {tir.name = "X"}, %W: memref<3xf32> {tir.na
   return
 }
 
-// A loop over a part of a buffer is no whole-buffer operation and stays.
+// A loop over a part of a buffer is an operation on a subview.
 // CHECK-LABEL: func.func @part
-// CHECK-NOT: linalg
-// CHECK: "tir.for"
+// CHECK: %[[part:.*]] = memref.subview %X[0] [8] [1]
+// CHECK: linalg.generic {{.*}} ins(%[[part]] : {{.*}}) outs(%Y : memref<8xf32>)
 func.func @part(%X: memref<10xf32> {tir.name = "X"}, %Y: memref<8xf32> {tir.name = "Y"}) attributes {tir.attrs = {}} {
   "tir.for"() ({
   ^bb0(%i: index):
@@ -128,5 +128,55 @@ func.func @scan(%X: memref<8xf32> {tir.name = "X"}) attributes {tir.attrs = {}} 
     memref.store %x, %X[%vi] : memref<8xf32>
   }) {domains = array<i64: 0, 8>, iter_kinds = ["S"], operandSegmentSizes = array<i32: 1, 0, 0>, sym_name = "X"} : (index) -> ()
   }) {bounds = array<i64: 0, 8>, kind = "serial"} : () -> ()
+  return
+}
+
+// A choice between two sources is one operation a source.
+// CHECK-LABEL: func.func @concatenate
+// CHECK: %[[low:.*]] = memref.subview %Z[0] [3] [1]
+// CHECK: linalg.generic {{.*}} ins(%X : memref<3xf32>) outs(%[[low]]
+// CHECK: %[[high:.*]] = memref.subview %Z[3] [5] [1]
+// CHECK: linalg.generic {{.*}} ins(%Y : memref<5xf32>) outs(%[[high]]
+func.func @concatenate(%X: memref<3xf32> {tir.name = "X"}, %Y: memref<5xf32> {tir.name = "Y"}, %Z: memref<8xf32> {tir.name = "Z"}) attributes {tir.attrs = {}} {
+  "tir.for"() ({
+  ^bb0(%i: index):
+"tir.block"(%i) ({
+  ^bb0(%vi: index):
+    %three = arith.constant 3 : index
+    %second = arith.cmpi sle, %three, %vi : index
+    %z = scf.if %second -> (f32) {
+      %p = affine.apply affine_map<(d0) -> (d0 - 3)>(%vi)
+      %y = memref.load %Y[%p] : memref<5xf32>
+      scf.yield %y : f32
+    } else {
+      %x = memref.load %X[%vi] : memref<3xf32>
+      scf.yield %x : f32
+    }
+    memref.store %z, %Z[%vi] : memref<8xf32>
+  }) {domains = array<i64: 0, 8>, iter_kinds = ["S"], operandSegmentSizes = array<i32: 1, 0, 0>, sym_name = "Z"} : (index) -> ()
+  }) {bounds = array<i64: 0, 8>, kind = "serial"} : () -> ()
+  return
+}
+
+// A gather of rows is a loop over the rows with an operation on each.
+// CHECK-LABEL: func.func @gather
+// CHECK: scf.for %[[i:.*]] =
+// CHECK: %[[row:.*]] = memref.load %I[%[[i]]]
+// CHECK: memref.subview %X[%[[row]], 0] [1, 16] [1, 1]
+// CHECK: memref.subview %Y[%[[i]], 0] [1, 16] [1, 1]
+// CHECK: linalg.generic
+func.func @gather(%X: memref<9x16xf32> {tir.name = "X"}, %I: memref<4xindex> {tir.name = "I"}, %Y: memref<4x16xf32> {tir.name = "Y"}) attributes {tir.attrs = {}} {
+  "tir.for"() ({
+  ^bb0(%i: index):
+  "tir.for"() ({
+  ^bb0(%j: index):
+"tir.block"(%i, %j) ({
+  ^bb0(%vi: index, %vj: index):
+    %r = memref.load %I[%vi] : memref<4xindex>
+    %x = memref.load %X[%r, %vj] : memref<9x16xf32>
+    memref.store %x, %Y[%vi, %vj] : memref<4x16xf32>
+  }) {domains = array<i64: 0, 4, 0, 16>, iter_kinds = ["S", "S"], operandSegmentSizes = array<i32: 2, 0, 0>, sym_name = "Y"} : (index, index) -> ()
+  }) {bounds = array<i64: 0, 16>, kind = "serial"} : () -> ()
+  }) {bounds = array<i64: 0, 4>, kind = "serial"} : () -> ()
   return
 }
