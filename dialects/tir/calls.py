@@ -8,7 +8,7 @@ from relax_mlir.dialects.tir.dialect import Tir
 from relax_mlir.dialects.variadic import variadic
 from relax_mlir.mlir import ext, ir
 
-CALL_KINDS = ("extern", "pure_extern", "packed", "intrinsic")
+CALL_KINDS = ("extern", "pure_extern", "packed", "intrinsic", "function")
 
 
 @variadic
@@ -17,7 +17,8 @@ class VariadicOperation(Tir.Operation):
 
 
 class CallOp(VariadicOperation, name="call"):
-    """`T.call_extern`, `T.call_packed` or an intrinsic that has no counterpart in MLIR.
+    """`T.call_extern`, `T.call_packed`, an intrinsic that has no counterpart in MLIR, or a call of
+    another function of the module (kind "function").
 
     `kind` is one of CALL_KINDS, `callee` the function's name.  `literals` has an entry for each
     argument: a string argument itself, or unit where the next operand is the argument.

@@ -73,6 +73,11 @@ class _CallLowering:
             raise CompileError(
                 f"{symbol_name(self.function)}: no code generator for the intrinsic {self.callee!r}"
             )
+        if kind == "function":
+            raise CompileError(
+                f"{symbol_name(self.function)}: calls {self.callee!r}; a primitive function is "
+                "called from a Relax function, with R.call_tir"
+            )
         with ir.InsertionPoint(self.op), self.op.location:
             result = self._packed() if kind == "packed" else self._extern()
         if len(self.op.results):

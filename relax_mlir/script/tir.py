@@ -8,6 +8,7 @@ carries out.  Every function and class of `relax_mlir.tir` is here as well: `T.e
 from __future__ import annotations
 
 import functools
+import importlib
 import inspect
 import re
 from collections.abc import Callable, Mapping
@@ -19,7 +20,11 @@ from relax_mlir.script.forms.blocks import (
     block,
     block_attr,
     init,
+    opaque_axis,
+    range_axis,
     reads,
+    reduce_axis,
+    scan_axis,
     where,
     writes,
 )
@@ -54,7 +59,7 @@ from relax_mlir.script.forms.types import (
     match_buffer,
     var,
 )
-from relax_mlir.script.forms.views import allocate
+from relax_mlir.script.forms.views import allocate, allocate_const, preflattened_buffer, realize
 from relax_mlir.script.parser.entry import FunctionDecorator
 from relax_mlir.tir import expr as _expr
 from relax_mlir.tir.expr import IterVar, PrimExpr, Range, Var
@@ -136,13 +141,19 @@ ALIASES = {
     "buffer_decl": "decl_buffer",
     "buffer": "Buffer",
     "inline": "macro",
-    "realize": "alloc_buffer",
+    "Ptr": "handle",
+    "ptr": "handle",
+    "buffer_var": "handle",
     "Let": "let_expression",
     "ramp": "Ramp",
     "broadcast": "Broadcast",
 }
 """Other spelling -> the name here."""
 
+
+_MEMORY = "relax_mlir.script.parser.memory_forms"
+_PARSER = {"load": _MEMORY, "store": _MEMORY, "comm_reducer": _MEMORY}
+"""Names that the parser itself carries out -> where they are."""
 
 _VECTOR = re.compile(r"(u?int\d+|float\d+\w*?|bfloat16|bool)x(\d+)\Z")
 _FLOATS = re.compile(r"float[48]_\w+\Z|float6_\w+\Z")
@@ -156,6 +167,8 @@ def __getattr__(name: str) -> Any:
         return DType(name)
     from relax_mlir import tir
 
+    if name in _PARSER:
+        return getattr(importlib.import_module(_PARSER[name]), name)
     value = getattr(tir, name, None)
     if value is None or name.startswith("_") or isinstance(value, ModuleType):
         raise AttributeError(f"T has no '{name}'")
@@ -170,14 +183,18 @@ def _with_dtype_keyword(function: Callable[..., Any]) -> Callable[..., Any]:
 
     A function that needs it takes it first; for the others the operands tell.
     """
-    takes_dtype = "dtype" in inspect.signature(function).parameters
+    parameters = list(inspect.signature(function).parameters)
+    takes_dtype = "dtype" in parameters
+    first = takes_dtype and parameters[0] == "dtype"
 
     @functools.wraps(function)
     def call(*args: Any, dtype: Any = None, **keywords: Any) -> Any:
         name = getattr(dtype, "dtype", dtype)
         args = tuple(a.dtype if isinstance(a, DType) else a for a in args)
-        if takes_dtype and name is not None:
+        if first and name is not None:
             return function(name, *args, **keywords)
+        if takes_dtype and name is not None:
+            return function(*args, dtype=name, **keywords)
         return function(*args, **keywords)
 
     return call
@@ -190,6 +207,7 @@ __all__ = [
     "LetStmt",
     "alloc_buffer",
     "allocate",
+    "allocate_const",
     "attr",
     "axis",
     "bind",
@@ -213,9 +231,15 @@ __all__ = [
     "macro",
     "match_buffer",
     "meta_var",
+    "opaque_axis",
     "parallel",
+    "preflattened_buffer",
     "prim_func",
+    "range_axis",
     "reads",
+    "realize",
+    "reduce_axis",
+    "scan_axis",
     "serial",
     "target",
     "thread_binding",

@@ -56,7 +56,6 @@ from relax_mlir.tir.intrinsics import (
     atanh,
     call_extern,
     call_intrin,
-    call_llvm_pure_intrin,
     call_packed,
     call_pure_extern,
     ceil,
@@ -186,7 +185,6 @@ __all__ = [
     "bitwise_xor",
     "call_extern",
     "call_intrin",
-    "call_llvm_pure_intrin",
     "call_packed",
     "call_pure_extern",
     "cast",
@@ -261,6 +259,10 @@ _MODULE_OF = {name: module for module, names in _LAZY.items() for name in names.
 def __getattr__(name: str) -> Any:
     if name in _LAZY:
         return importlib.import_module(f"{__name__}.{name}")
+    known = importlib.import_module(f"{__name__}.low_level").INTRINSICS.get(name)
+    if known is not None:
+        globals()[name] = known
+        return known
     if name not in _MODULE_OF:
         raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
     value = getattr(importlib.import_module(f"{__name__}.{_MODULE_OF[name]}"), name)

@@ -29,12 +29,13 @@ from relax_mlir.tir.block_frame import BlockFrame, plain
 from relax_mlir.tir.buffer import Buffer
 from relax_mlir.tir.emit import ExprEmitter, bind_name, lanes_of_access, type_of
 from relax_mlir.tir.function import PrimFunc
+from relax_mlir.tir.memory import MemoryStatements
 from relax_mlir.tir.signature import Signature, memref_type
 
 _KIND_ALIASES = {"unroll": "unrolled", "vectorize": "vectorized", "parallelize": "parallel"}
 
 
-class PrimFuncBuilder:
+class PrimFuncBuilder(MemoryStatements):
     """Builds one function; see the module's example.
 
     Statements go where the innermost open `with` is.  `location` is the user's source place for
@@ -109,10 +110,11 @@ class PrimFuncBuilder:
         """Allocate a buffer that lives for the innermost block, or for the function."""
         return self.allocate(Buffer(name, shape, dtype, scope, **props))
 
-    def allocate(self, buffer: Buffer) -> Buffer:
-        """Allocate a buffer that is declared already."""
+    def allocate(self, buffer: Buffer, here: bool = False) -> Buffer:
+        """Allocate a buffer that is declared already; `here` leaves it where it stands, as sizes
+        that are computed in the program need."""
         frame = self._open_frame()
-        with self._prologue(frame):
+        with self._statement() if here else self._prologue(frame):
             kind = memref_type(buffer)
             sizes = [self.emitter.mixed(s) for s in buffer.shape]
             dynamic = [s for s in sizes if not isinstance(s, int)]
@@ -120,7 +122,8 @@ class PrimFuncBuilder:
             op.operation.location = name_location(buffer.name, ir.Location.current)
             for key, value in self._signature.allocation_attributes(buffer).items():
                 op.operation.attributes[key] = to_attribute(value)
-            self._set_last_prologue(frame, op.operation)
+            if not here:
+                self._set_last_prologue(frame, op.operation)
         self.emitter.buffers[buffer] = op.operation.results[0]
         if frame is not None:
             frame.local_buffers.append(buffer)
@@ -131,7 +134,9 @@ class PrimFuncBuilder:
         value = E.as_expr(value)
         var = E.Var(var, value.dtype) if isinstance(var, str) else var
         with self._statement():
-            result = self.emitter.value(O.cast(var.dtype, value))
+            converted = O.cast(var.dtype, value)
+            pointer = var.dtype == "handle"
+            result = self.emitter.pointer(converted) if pointer else self.emitter.value(converted)
             bind_name(result, var.name)
         self.emitter.values[var] = result
         self._note(value)
@@ -396,6 +401,9 @@ class PrimFuncBuilder:
         """The value of a symbolic size: a dimension of the first parameter that has it."""
         found = self._signature.binding_of(var)
         if found is None:
+            layout = self._layout_value(var)
+            if layout is not None:
+                return layout
             raise Error(
                 f"variable {var.name} is not defined in function {self.name}",
                 hint="a symbolic size is defined by a buffer parameter that has it as a dimension",

@@ -16,6 +16,7 @@ from typing import Any
 from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.names import name_location
 from relax_mlir.dialects.tir.calls import CallOp
+from relax_mlir.dialects.tir.pointers import AddressOfOp, BufferDataOp
 from relax_mlir.errors import Error
 from relax_mlir.mlir import affine, arith, ir, memref, scf, vector
 from relax_mlir.tir import expr as E
@@ -35,6 +36,7 @@ _EXTERN_KINDS = {
     "call_pure_extern": "pure_extern",
     "call_packed": "packed",
     "tvm_call_packed": "packed",
+    "call_function": "function",
 }
 _AFFINE_DIVISIONS: dict[type[E.PrimExpr], Callable[..., ir.AffineExpr]] = {
     E.FloorDiv: ir.AffineExpr.get_floor_div,
@@ -115,6 +117,13 @@ class ExprEmitter:
     def indices(self, expr: E.BufferLoad) -> list[ir.Value]:
         return [self.index(i) for i in expr.indices]
 
+    def pointer(self, expr: E.PrimExpr) -> ir.Value:
+        """The address that an expression of dtype handle stands for."""
+        value = self.value(expr)
+        if isinstance(value.type, ir.MemRefType):
+            return BufferDataOp(value, type_of("handle")).result
+        return value
+
     # -- indices ----------------------------------------------------------------------------
 
     def _is_index_expr(self, expr: E.PrimExpr) -> bool:
@@ -188,6 +197,9 @@ class ExprEmitter:
     # -- values -----------------------------------------------------------------------------
 
     def emit_constant(self, expr: E.IntImm | E.FloatImm) -> ir.Value:
+        if expr.dtype == "handle":
+            address = self.emit_constant(E.IntImm("uint64", expr.value))
+            return math_ops.reinterpret(address, "handle")
         kind = type_of(expr.dtype)
         return arith.constant(kind, math_ops.constant_attribute(kind, expr.value))
 
@@ -250,7 +262,9 @@ class ExprEmitter:
         if expr.op == "if_then_else":
             return self._if_then_else(expr)
         if expr.op == "reinterpret":
-            return arith.bitcast(type_of(expr.dtype), self.value(expr.args[0]))
+            return math_ops.reinterpret(self.value(expr.args[0]), expr.dtype)
+        if expr.op == "address_of" and isinstance(expr.args[0], E.BufferLoad):
+            return self._address(expr.args[0])
         emit = math_ops.EMITTERS.get(expr.op)
         if emit is None:
             result = self.call(expr)
@@ -267,10 +281,27 @@ class ExprEmitter:
                 scf.yield_([self.value(side)])
         return op.results[0]
 
+    def _address(self, place: E.BufferLoad) -> ir.Value:
+        """The address of an element; of a vector, that of its first."""
+        indices = list(place.indices)
+        lanes = 0
+        if indices and isinstance(indices[-1], E.Ramp):
+            lanes = indices[-1].lanes
+            indices[-1] = indices[-1].base
+        memory = self.buffer(place.buffer)
+        op = AddressOfOp(memory, [self.index(i) for i in indices], type_of("handle"))
+        if lanes:
+            op.operation.attributes["lanes"] = ir.IntegerAttr.get(
+                ir.IntegerType.get_signless(64), lanes
+            )
+        return op.result
+
     def call(self, expr: E.Call) -> ir.Value | None:
         """A call that stays one: extern, packed, or an intrinsic without counterpart in MLIR."""
         arguments = list(expr.args)
         kind = _EXTERN_KINDS.get(expr.op, "intrinsic")
+        if expr.op == "tvm_call_packed" and not isinstance(expr.args[0], E.StringImm):
+            kind = "intrinsic"
         callee = expr.op
         if kind != "intrinsic":
             first = arguments.pop(0) if arguments else None
@@ -293,6 +324,8 @@ class ExprEmitter:
         if any(buffer_dtypes):
             described = ir.ArrayAttr.get([text(dtype) for dtype in buffer_dtypes])
             op.operation.attributes["buffer_dtypes"] = described
+        if results and E.scalar_dtype(expr.dtype).startswith("uint"):
+            op.operation.attributes["dtype"] = text(expr.dtype)
         return op.operation.results[0] if results else None
 
 

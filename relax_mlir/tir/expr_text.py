@@ -8,6 +8,7 @@ from typing import Any
 
 from relax_mlir.tir import expr as E
 from relax_mlir.tir.buffer import BufferRegion
+from relax_mlir.tir.low_level import DTYPE_FIRST, INTRINSICS, dtype_of_result
 
 _ATOM = 20
 # Operator text and precedence, Python's; comparisons do not chain.
@@ -35,9 +36,6 @@ _INFIX_CALLS = {
 }
 _FUNCTIONS: dict[type[E.PrimExpr], str] = {E.Min: "min", E.Max: "max", E.Mod: "truncmod"}
 _COMPARE = 4
-# Calls that name their dtype first.
-_DTYPE_FIRST = ("call_extern", "call_pure_extern", "reinterpret", "call_intrin")
-
 
 def expr_text(expr: Any) -> str:
     """The TVMScript text of an expression or region."""
@@ -108,11 +106,26 @@ def _load(name: str, indices: tuple[E.PrimExpr, ...]) -> str:
 
 
 def _call(expr: E.Call) -> tuple[str, int]:
-    arguments = [expr_text(a) for a in expr.args]
+    # A packed function gets a buffer as a tensor, others get its address.
+    packed = expr.op in ("call_packed", "tvm_call_packed")
+    arguments = [
+        a.buffer.name if packed and isinstance(a, E.BufferRef) else expr_text(a) for a in expr.args
+    ]
     if expr.op == "bitwise_not":
         return f"~{_operand(expr.args[0], 11)}", 11
-    if expr.op in _DTYPE_FIRST:
+    if expr.op == "call_function":
+        callee = expr.args[0]
+        assert isinstance(callee, E.StringImm)
+        return f"{callee.value}({', '.join(arguments[1:])})", _ATOM
+    if expr.op in DTYPE_FIRST:
         arguments.insert(0, f'"{expr.dtype}"')
+    elif expr.op == "tvm_struct_get":
+        arguments.append(f'"{expr.dtype}"')
+    elif expr.op in INTRINSICS and dtype_of_result(expr.op, expr.args) != expr.dtype:
+        arguments.append(f'dtype="{expr.dtype}"')
+    elif expr.op not in INTRINSICS and "." in expr.op:
+        arguments = [f'"{expr.dtype}"', f'"{expr.op}"', *arguments]
+        return f"T.call_intrin({', '.join(arguments)})", _ATOM
     return f"T.{expr.op}({', '.join(arguments)})", _ATOM
 
 
@@ -140,7 +153,7 @@ _WRITERS: dict[type[E.PrimExpr], Callable[[Any], tuple[str, int]]] = {
     E.Not: lambda e: (f"not {_operand(e.a, 3)}", 3),
     E.Select: _select,
     E.BufferLoad: lambda e: (_load(e.buffer.name, e.indices), _ATOM),
-    E.BufferRef: lambda e: (e.buffer.name, _ATOM),
+    E.BufferRef: lambda e: (f"{e.buffer.name}.data", _ATOM),
     E.ProducerLoad: lambda e: (_load(e.producer.name, e.indices), _ATOM),
     E.Call: _call,
     E.Let: _let,

@@ -281,7 +281,8 @@ def reinterpret(dtype: object, value: Any) -> PrimExpr:
     value, name = as_expr(value), canonical_dtype(dtype)
     if value.dtype == name:
         return value
-    if dtypes.bits(scalar_dtype(name)) != dtypes.bits(scalar_dtype(value.dtype)):
+    widths = [dtypes.bits(scalar_dtype(d)) * lanes_of(d) for d in (name, value.dtype)]
+    if widths[0] != widths[1]:
         raise Error(f"reinterpret: {value.dtype} and {name} differ in width")
     return Call(name, "reinterpret", [value])
 
@@ -313,7 +314,3 @@ def call_intrin(dtype: object, func_name: str, *args: Any) -> PrimExpr:
     """Call an intrinsic by name."""
     return Call(dtype, str(func_name), args)
 
-
-def call_llvm_pure_intrin(dtype: object, name: str, *args: Any) -> PrimExpr:
-    """Call an LLVM intrinsic without side effects by its name (`llvm.fma`)."""
-    return Call(dtype, "call_pure_extern", [StringImm(name), *args])

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from relax_mlir.dialects import dtypes
-from relax_mlir.mlir import arith, ir, math
-from relax_mlir.tir.expr import scalar_dtype
+from relax_mlir.mlir import arith, ir, math, vector
+from relax_mlir.tir.expr import lanes_of, scalar_dtype
 
 Emit = Callable[[Sequence[ir.Value], str], ir.Value]
 
@@ -164,6 +164,28 @@ def _known(value: ir.Value) -> int | None:
         return None
     attribute = owner.attributes["value"]
     return attribute.value if isinstance(attribute, ir.IntegerAttr) else None
+
+
+def reinterpret(value: ir.Value, dtype: str) -> ir.Value:
+    """The bits of a value as another dtype; lanes may be joined or split."""
+    kind = dtypes.storage(scalar_dtype(dtype))
+    lanes = lanes_of(dtype)
+    target = kind if lanes == 1 else ir.VectorType.get([lanes], kind)
+    pointer = dtypes.storage("handle")
+    if pointer in (target, value.type):
+        name = "llvm.inttoptr" if target == pointer else "llvm.ptrtoint"
+        return value if target == value.type else _create(name, target, [value])
+    vectors = isinstance(target, ir.VectorType), isinstance(value.type, ir.VectorType)
+    if vectors == (False, False) or (all(vectors) and target.shape == value.type.shape):
+        return arith.bitcast(target, value)
+    if not vectors[1]:
+        value = vector.from_elements(ir.VectorType.get([1], value.type), [value])
+    whole = vector.bitcast(target if vectors[0] else ir.VectorType.get([1], target), value)
+    return whole if vectors[0] else vector.extract(whole, [], [0])
+
+
+def _create(name: str, kind: ir.Type, operands: list[ir.Value]) -> ir.Value:
+    return ir.Operation.create(name, results=[kind], operands=operands).result
 
 
 EMITTERS: dict[str, Emit] = {

@@ -52,6 +52,15 @@ class Signature:
                         return param, axis
         return None
 
+    def layout_binding_of(self, var: E.Var) -> tuple[Buffer, int] | None:
+        """The parameter whose layout gives a variable: as the stride of an axis, or (-1) offset."""
+        for param in self._params:
+            if isinstance(param, Buffer):
+                for axis, entry in enumerate([param.elem_offset, *param.strides], start=-1):
+                    if entry is var:
+                        return param, axis
+        return None
+
     def name_of(self, var: E.Var) -> str:
         """The symbol's name; a second variable of the same name gets a number."""
         if var not in self._names:

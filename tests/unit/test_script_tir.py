@@ -356,11 +356,13 @@ def test_storage_by_pointer_is_a_buffer():
         """
     )
     assert by_pointer == plain
-    with pytest.raises(SyntaxError, match="in another shape or dtype"):
-        from_source(
-            '@T.prim_func\ndef f(A: T.Buffer((8,), "float32")):\n'
-            '    B = T.decl_buffer((2, 4), "float32", data=A.data)'
-        )
+    reshaped = from_source(
+        '@T.prim_func\ndef f(A: T.Buffer((8,), "float32")):\n'
+        '    B = T.decl_buffer((2, 4), "float32", data=A.data)\n    B[1, 2] = B[0, 1]'
+    )
+    assert '"tir.decl_buffer"' in reshaped.mlir()
+    assert 'B = T.decl_buffer((2, 4), data=A.data)' in reshaped.script()
+    assert from_source(reshaped.script()) == reshaped
 
 
 def test_buffers_are_arguments_of_calls():
@@ -374,7 +376,7 @@ def test_buffers_are_arguments_of_calls():
         """
     )
     text = function.script()
-    assert 'T.evaluate(T.call_extern("int32", "g", A, B, 3, "text"))' in text
+    assert 'T.evaluate(T.call_extern("int32", "g", A.data, B.data, 3, "text"))' in text
     assert 'T.evaluate(T.call_packed("env.f", A, B))' in text
     assert from_source(text) == function
 

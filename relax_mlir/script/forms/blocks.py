@@ -9,9 +9,11 @@ from typing import Any
 
 @dataclass
 class BlockForm:
-    """`with T.block(name):`."""
+    """`with T.block(name):`; the first TVMScript gave the axes with it,
+    `with T.block([16, T.reduce_axis(0, 8)], name) as [vi, vk]:`."""
 
     name: str = ""
+    axes: list[tuple[str, Any]] | None = None
 
 
 @dataclass
@@ -95,10 +97,51 @@ class BlockAttrForm:
     annotations: Mapping[str, Any]
 
 
-def block(name: str = "", no_realize: bool = False, exec_scope: Any = None) -> BlockForm:
+def block(
+    name: Any = "", old_name: Any = False, exec_scope: Any = None, no_realize: bool = False
+) -> BlockForm:
     """`T.block(name)`; `no_realize` and `exec_scope` are TVM's and change nothing."""
-    del no_realize, exec_scope
+    del exec_scope, no_realize
+    if isinstance(name, (list, tuple)):
+        axes = [a if isinstance(a, OldAxis) else OldAxis("S", a) for a in name]
+        return BlockForm(old_name or "", [(a.kind, a.domain) for a in axes])
     return BlockForm(name)
+
+
+@dataclass
+class OldAxis:
+    """`T.reduce_axis(0, 8)` in a block's list of axes."""
+
+    kind: str
+    domain: Any
+
+
+def _old_axis(kind: str) -> Any:
+    def axis(begin: Any, end: Any = None) -> OldAxis:
+        return OldAxis(kind, begin if end is None else (begin, end))
+
+    return axis
+
+
+reduce_axis, scan_axis, opaque_axis = (_old_axis(kind) for kind in "RDO")
+range_axis = _old_axis("S")
+
+
+@dataclass
+class AxisBindingForm:
+    """`T.bind(vi, i)`: the value that an axis of an old block takes."""
+
+    axis: OpenAxis
+    value: Any
+
+
+@dataclass
+class OpenAxis:
+    """An axis of an old block, before `T.bind`."""
+
+    name: str
+    kind: str
+    domain: Any
 
 
 def init() -> InitForm:

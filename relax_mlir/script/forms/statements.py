@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from relax_mlir.script.forms.blocks import AxisBindingForm, OpenAxis
 from relax_mlir.tir.expr import Var
 
 
@@ -114,9 +115,15 @@ def let_statement(value: Any, type_annotation: Any = None, *, var: Var | None = 
     return LetForm(value, var)
 
 
-def bind(value: Any, type_annotation: Any = None, *, var: Var | None = None) -> LetForm:
-    """`x = T.bind(value)`: a variable of the program even where the value is a constant."""
-    del type_annotation
+def bind(
+    value: Any, type_annotation: Any = None, *, var: Var | None = None
+) -> LetForm | AxisBindingForm:
+    """`x = T.bind(value)`: a variable of the program even where the value is a constant.
+
+    In the first TVMScript, `T.bind(vi, i)` says what an axis of a block takes.
+    """
+    if isinstance(value, OpenAxis):
+        return AxisBindingForm(value, type_annotation)
     return LetForm(value, var)
 
 

@@ -108,12 +108,18 @@ def buffer_form(
     data_alignment: int = 0,
     elem_bytes: Any = None,
     logical_scope: Any = None,
+    dtypes: Any = None,
+    type: str = "",
+    name: str = "",
+    allocated_addr: Any = None,
 ) -> BufferForm:
     """A BufferForm from the arguments that TVM's buffer functions take.
 
     Raises TypeError for arguments that have no meaning here.
     """
-    del elem_bytes, logical_scope
+    del elem_bytes, logical_scope, name, allocated_addr
+    # The first TVMScript's names.
+    dtype, buffer_type = dtypes or dtype, buffer_type or type
     if byte_offset is not None:
         raise TypeError("a buffer with 'byte_offset' is not supported")
     if layout not in (None, "default"):
@@ -126,7 +132,7 @@ def buffer_form(
         "scope": scope or "global",
         "data_alignment": max(alignment, 0),
         "offset_factor": offset_factor,
-        "buffer_type": "" if buffer_type == "default" else buffer_type,
+        "buffer_type": "" if buffer_type in ("default", "auto") else buffer_type,
         "axis_separators": list(axis_separators) if axis_separators else None,
     }
     kept = {k: v for k, v in given.items() if v not in (None, 0, "", "global") or k == "scope"}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,11 +22,35 @@ class AllocateForm:
     buffers: list[Buffer] = field(default_factory=list)
 
 
+@dataclass
+class ConstantForm:
+    """`T.allocate_const(values, dtype, extents)`: storage that holds constants."""
+
+    values: Any
+    dtype: str
+    extents: list[Any]
+
+
+@dataclass
+class PreflattenedForm:
+    """`T.preflattened_buffer(A, shape, dtype)`: how a parameter looked before flattening."""
+
+    buffer: Any
+    shape: list[Any]
+    dtype: str
+
+
+@dataclass
+class RealizeForm:
+    """`with T.realize(A[0:16], scope):`; here the declaration of A has allocated it."""
+
+
 class BufferView:
     """`T.match_buffer(A[i : i + 4, 0:8], (4, 8))` inside a block: a part of a buffer.
 
     An access of the view is an access of the buffer, at an offset; nothing of the view is left in
-    the IR.  A region of more dimensions than the view has extent one in the leading ones.
+    the IR unless its address or layout is asked for, which `whole` then gives.  A region of more
+    dimensions than the view has extent one in the leading ones.
     """
 
     def __init__(self, name: str, region: BufferRegion, shape: Sequence[Any], dtype: str):
@@ -40,6 +64,7 @@ class BufferView:
         self.region = region
         self.shape = tuple(as_expr(size) for size in shape)
         self.dtype = dtype
+        self.whole: Buffer | None = None
         self._leading = [one.min for one in region.region[:dropped]]
         self._offsets = [one.min for one in region.region[dropped:]]
 
@@ -59,6 +84,13 @@ class BufferView:
             for offset, entry, size in zip(self._offsets, entries, self.shape, strict=True)
         ]
         return self.region.buffer[(*self._leading, *shifted)]
+
+    def __getattr__(self, name: str) -> Any:
+        """What a buffer has besides its elements: its address, layout, scope."""
+        whole = self.__dict__.get("whole")
+        if whole is None:
+            raise AttributeError(f"a view of a buffer has no '{name}'")
+        return getattr(whole, name)
 
     def full_region(self) -> BufferRegion:
         """The part of the buffer that the view covers."""
@@ -80,5 +112,29 @@ def allocate(
     always = condition is None or (isinstance(condition, (bool, IntImm)) and bool(condition))
     if not always:
         raise TypeError("an allocation with a condition is not supported")
-    sizes = list(extents) if isinstance(extents, (list, tuple)) else [extents]
-    return AllocateForm(sizes, getattr(dtype, "dtype", dtype), scope)
+    return AllocateForm(_sizes(extents), getattr(dtype, "dtype", dtype), scope or "global")
+
+
+def allocate_const(
+    data: Any, dtype: Any, extents: Any, annotations: Mapping[str, Any] | None = None
+) -> ConstantForm:
+    """`T.allocate_const`: storage that holds constants."""
+    del annotations
+    return ConstantForm(data, getattr(dtype, "dtype", dtype), _sizes(extents))
+
+
+def preflattened_buffer(
+    postflattened: Any, shape: Any, dtype: Any = "float32", *_: Any, **__: Any
+) -> PreflattenedForm:
+    """`T.preflattened_buffer`: the shape that a parameter had."""
+    return PreflattenedForm(postflattened, _sizes(shape), getattr(dtype, "dtype", dtype))
+
+
+def realize(region: Any, scope: str = "", condition: Any = True) -> RealizeForm:
+    """`T.realize`: allocates the buffer of a region; its declaration has done so here."""
+    del region, scope, condition
+    return RealizeForm()
+
+
+def _sizes(extents: Any) -> list[Any]:
+    return list(extents) if isinstance(extents, (list, tuple)) else [extents]

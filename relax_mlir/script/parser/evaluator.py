@@ -77,6 +77,10 @@ class Semantics:
         """A binary operator; `function` is the one of the `operator` module."""
         return function(left, right)
 
+    def subscript(self, value: Any, index: Any) -> Any:
+        """`value[index]`."""
+        return value[index]
+
     def call(self, function: Any, positional: list[Any], keywords: dict[str, Any]) -> Any:
         """A call."""
         return function(*positional, **keywords)
@@ -180,7 +184,7 @@ class Evaluator:
         return self(node.body) if condition else self(node.orelse)
 
     def _subscript(self, node: ast.Subscript) -> Any:
-        return self(node.value)[self(node.slice)]
+        return self.semantics.subscript(self(node.value), self(node.slice))
 
     def _slice(self, node: ast.Slice) -> slice:
         parts = (node.lower, node.upper, node.step)

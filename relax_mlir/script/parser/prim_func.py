@@ -30,7 +30,7 @@ from relax_mlir.script.forms.types import (
     var,
 )
 from relax_mlir.script.forms.views import BufferView
-from relax_mlir.script.parser import tir_forms
+from relax_mlir.script.parser import memory_forms, tir_forms
 from relax_mlir.script.parser.core import DialectParser, FunctionContext, is_docstring
 from relax_mlir.script.parser.evaluator import BINARY, Semantics, unpack
 from relax_mlir.tir import operators
@@ -52,6 +52,8 @@ from relax_mlir.tir.expr import (
 class TirSemantics(Semantics):
     """Python's truth operators on scalar expressions."""
 
+    parser: TirParser
+
     def is_symbolic(self, value: Any) -> bool:
         return isinstance(value, (PrimExpr, IterVar))
 
@@ -60,6 +62,9 @@ class TirSemantics(Semantics):
 
     def either(self, left: Any, right: Any) -> PrimExpr:
         return operators.logical_or(*map(tir_forms.as_condition, (left, right)))
+
+    def subscript(self, value: Any, index: Any) -> Any:
+        return memory_forms.indexable(self.parser, value)[index]
 
     def invert(self, value: Any) -> PrimExpr:
         return operators.logical_not(tir_forms.as_condition(value))
@@ -79,10 +84,9 @@ class TirSemantics(Semantics):
 
     def call(self, function: Any, positional: list[Any], keywords: dict[str, Any]) -> Any:
         if isinstance(function, GlobalVar):
-            raise TypeError(
-                f"calling '{function.name_hint}' from a primitive function is not supported: "
-                "a Relax function calls it with R.call_tir"
-            )
+            return memory_forms.call_function(function, positional, keywords)
+        if isinstance(function, memory_forms.FlatAccess):
+            return memory_forms.flat_access(self.parser, function, positional)
         return function(*positional, **keywords)
 
 
@@ -117,6 +121,9 @@ class TirParser(DialectParser):
         self.blocks: list[Any] = []
         self.loops: dict[Var, tuple[Any, Any]] = {}
         self.symbols: dict[str, Var] = {}
+        self.parameters: set[Var] = set()
+        self.waiting: dict[Var, list[Buffer]] = {}  # buffers whose address is bound later
+        self.semantics.parser = self
         self._rest: list[ExitStack] = []
         self._done: set[ast.stmt] = set()
 
@@ -265,9 +272,11 @@ class TirParser(DialectParser):
         elif isinstance(annotation, BufferForm):
             self.names.define(name, self._buffer_parameter(name, annotation))
         elif type(annotation) is DType:
-            self.builder.scalar_param(self.names.lookup(name))
+            self.parameters.add(self.builder.scalar_param(self.names.lookup(name)))
         else:
-            self.names.define(name, self.builder.scalar_param(name, annotation.dtype))
+            var = self.builder.scalar_param(name, annotation.dtype)
+            self.parameters.add(var)
+            self.names.define(name, var)
 
     def _buffer_parameter(self, name: str, form: BufferForm) -> Buffer:
         shape = [self.dimension(size) for size in form.shape]
@@ -384,10 +393,16 @@ class TirParser(DialectParser):
         variable = Var(name, value.dtype) if var is None else var
         variable.name = variable.name or name
         self.builder.let(variable, value)
+        for buffer in self.waiting.pop(variable, ()):
+            self.builder.decl_buffer(buffer, variable)
         return variable
 
+    def is_unbound(self, var: Var) -> bool:
+        """True for a variable that no statement has given a value yet."""
+        return var not in self.builder.emitter.values
+
     def _store(self, target: ast.Subscript, value: Any) -> None:
-        buffer = self.evaluate(target.value)
+        buffer = memory_forms.indexable(self, self.evaluate(target.value))
         if not isinstance(buffer, (Buffer, BufferView)):
             kind = type(buffer).__name__
             raise self.error(f"only elements of buffers can be assigned, not of a {kind}", target)

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from relax_mlir.script.forms.blocks import (
     AccessForm,
+    AxisBindingForm,
     AxisForm,
     BlockAttrForm,
     BlockForm,
     InitForm,
+    OpenAxis,
     WhereForm,
 )
 from relax_mlir.script.forms.loops import LoopForm, builtin_range, difference
@@ -28,15 +30,21 @@ from relax_mlir.script.forms.statements import (
     StoreForm,
     ThreadForm,
 )
-from relax_mlir.script.forms.types import BufferForm, MatchBufferForm
-from relax_mlir.script.forms.views import AllocateForm, BufferView
+from relax_mlir.script.forms.types import BufferForm, HandleType, MatchBufferForm
+from relax_mlir.script.forms.views import (
+    AllocateForm,
+    BufferView,
+    ConstantForm,
+    PreflattenedForm,
+    RealizeForm,
+)
+from relax_mlir.script.parser import memory_forms
 from relax_mlir.script.parser.environment import Environment, VariableTable
 from relax_mlir.script.parser.evaluator import Evaluator
 from relax_mlir.tir import operators
 from relax_mlir.tir.buffer import Buffer, BufferRegion
 from relax_mlir.tir.expr import (
     BufferLoad,
-    BufferRef,
     FloatImm,
     IntImm,
     PrimExpr,
@@ -44,7 +52,6 @@ from relax_mlir.tir.expr import (
     Var,
     as_expr,
     scalar_dtype,
-    structural_key,
 )
 
 if TYPE_CHECKING:
@@ -103,9 +110,30 @@ def _block(parser: TirParser, form: BlockForm, node: ast.AST) -> Iterator[Any]:
     with parser.builder.block(form.name) as frame:
         parser.blocks.append(frame)
         try:
-            yield frame
+            target = getattr(node, "optional_vars", None)
+            old = form.axes is not None or isinstance(target, (ast.Tuple, ast.List))
+            yield _open_axes(form, target) if old else frame
         finally:
             parser.blocks.pop()
+
+
+def _open_axes(form: BlockForm, target: Any) -> Any:
+    """The axes of a block of the first TVMScript, which `T.bind` gives their values."""
+    names = getattr(target, "elts", [] if target is None else [target])
+    axes = form.axes or []
+    if len(names) != len(axes):
+        raise ValueError(f"{len(names)} names for {len(axes)} axes")
+    opened = [
+        OpenAxis(getattr(n, "id", ""), kind, domain)
+        for n, (kind, domain) in zip(names, axes, strict=True)
+    ]
+    return opened if hasattr(target, "elts") else opened[0] if opened else None
+
+
+def _bind_axis(parser: TirParser, form: AxisBindingForm, node: ast.AST) -> None:
+    axis = form.axis
+    made = _axis(parser, axis.name, AxisForm([axis.kind], [axis.domain], [form.value]), node)
+    parser.names.assign(axis.name, made)
 
 
 @contextmanager
@@ -193,7 +221,7 @@ def _describes_block(statement: ast.stmt) -> bool:
     name = value.func.attr if isinstance(value.func, ast.Attribute) else ""
     if isinstance(statement, ast.Assign):
         return name in _AXES and ".axis." in ast.unparse(value.func)
-    return name in ("reads", "writes", "where", "block_attr", "sblock_attr")
+    return name in ("reads", "writes", "where", "block_attr", "sblock_attr", "bind")
 
 
 _AXES = ("spatial", "reduce", "scan", "opaque", "remap", "S", "R")
@@ -205,38 +233,29 @@ _AXES = ("spatial", "reduce", "scan", "opaque", "remap", "S", "R")
 def _buffer(parser: TirParser, name: str, form: BufferForm, node: ast.AST) -> Any:
     shape = [parser.dimension(size) for size in form.shape]
     if form.data is not None:
-        return _on_storage(parser, name, form, shape)
-    if form.how == "param":
-        raise TypeError("T.Buffer is a type; T.alloc_buffer makes a buffer")
+        return memory_forms.on_storage(parser, name, form, shape)
     return parser.builder.alloc_buffer(name, shape, form.dtype, **parser.properties(form))
 
 
-def _on_storage(parser: TirParser, name: str, form: BufferForm, shape: list[Any]) -> Buffer:
-    """The buffer on storage that exists: of one shape and dtype it is one buffer."""
-    storage = form.data
-    if isinstance(storage, AllocateForm) and not storage.buffers:
-        properties = {**parser.properties(form), "scope": storage.scope}
-        buffer = parser.builder.alloc_buffer(name, shape, form.dtype, **properties)
-        storage.buffers.append(buffer)
-        return buffer
-    known = storage.buffers if isinstance(storage, AllocateForm) else []
-    if isinstance(storage, BufferRef):
-        known = [storage.buffer]
-    wanted = [structural_key(size) for size in shape]
-    for buffer in known:
-        if buffer.dtype == form.dtype and [structural_key(s) for s in buffer.shape] == wanted:
-            return buffer
-    raise TypeError(f"'{name}' names storage that another buffer names in another shape or dtype")
-
-
-def _allocate(parser: TirParser, name: str, form: AllocateForm, node: ast.AST) -> AllocateForm:
-    form.name = name
-    return form
+@contextmanager
+def _allocate_scope(parser: TirParser, form: AllocateForm, node: ast.AST) -> Iterator[Any]:
+    yield memory_forms.allocate(parser, _target_name(node), form, node)
 
 
 @contextmanager
-def _allocate_scope(parser: TirParser, form: AllocateForm, node: ast.AST) -> Iterator[AllocateForm]:
-    yield form
+def _constant_scope(parser: TirParser, form: ConstantForm, node: ast.AST) -> Iterator[Any]:
+    yield memory_forms.allocate_const(parser, _target_name(node), form, node)
+
+
+def _target_name(node: ast.AST) -> str:
+    target = getattr(node, "optional_vars", None)
+    if not isinstance(target, ast.Name):
+        raise TypeError("the storage needs a name: with ... as name")
+    return target.id
+
+
+def _realize(parser: TirParser, form: RealizeForm, node: ast.AST) -> None:
+    """The declaration of the buffer has allocated it."""
 
 
 @contextmanager
@@ -253,7 +272,8 @@ def _match_buffer(parser: TirParser, name: str, form: MatchBufferForm, node: ast
     if not isinstance(form.source, (Buffer, BufferRegion, BufferLoad, BufferView)):
         raise TypeError("T.match_buffer takes a handle parameter of the function, or a region")
     shape = [parser.dimension(size) for size in form.buffer.shape]
-    return BufferView(name, region_of(form.source), shape, form.buffer.dtype)
+    view = BufferView(name, region_of(form.source), shape, form.buffer.dtype)
+    return memory_forms.match_view(parser, view, form.buffer)
 
 
 def _meta(parser: TirParser, name: str, form: MetaForm, node: ast.AST) -> Any:
@@ -361,16 +381,8 @@ def assertion(parser: TirParser, condition: Any, message: Any) -> None:
     parser.builder.assert_(as_condition(condition), str(message))
 
 
-@contextmanager
-def _attr_scope(parser: TirParser, form: AttrForm, node: ast.AST) -> Iterator[None]:
-    """An attribute of a scope is the annotation of a loop that runs once."""
-    annotations = {str(k): python_value(v) for k, v in form.attributes.items()}
-    with parser.builder.for_("serial", 0, 1, "attr", annotations=annotations):
-        yield
-
-
 def _attr(parser: TirParser, form: AttrForm, node: ast.AST) -> None:
-    parser.enter_rest(_attr_scope(parser, form, node))
+    parser.enter_rest(memory_forms.attr_scope(parser, form, node))
 
 
 # -- macros ---------------------------------------------------------------------------------------
@@ -435,6 +447,7 @@ def parts(value: Any) -> Any:
 
 STATEMENTS: dict[type, Callable[[Any, Any, ast.AST], None]] = {
     AccessForm: _access,
+    AxisBindingForm: _bind_axis,
     WhereForm: _where,
     BlockAttrForm: _block_attr,
     FuncAttrForm: _func_attr,
@@ -442,6 +455,8 @@ STATEMENTS: dict[type, Callable[[Any, Any, ast.AST], None]] = {
     StoreForm: _store,
     AssertForm: _assert,
     AttrForm: _attr,
+    PreflattenedForm: memory_forms.preflattened,
+    RealizeForm: _realize,
     LaunchForm: _launch,
     MacroCall: _inline,
 }
@@ -455,18 +470,22 @@ ASSIGNMENTS: dict[type, Callable[[Any, str, Any, ast.AST], Any]] = {
     LetForm: _let,
     ThreadForm: _thread,
     LaunchForm: _launch_assign,
-    AllocateForm: _allocate,
+    AllocateForm: memory_forms.allocate,
+    ConstantForm: memory_forms.allocate_const,
+    HandleType: memory_forms.handle_variable,
 }
 """Forms that are given a name; the result is what the name stands for."""
 
 SCOPES: dict[type, Callable[[Any, Any, Any], AbstractContextManager[Any]]] = {
     BlockForm: _block,
     InitForm: _init,
-    AttrForm: _attr_scope,
+    AttrForm: memory_forms.attr_scope,
     LetForm: _let_scope,
     LaunchForm: _launch_scope,
     BufferForm: _buffer_scope,
     AllocateForm: _allocate_scope,
+    ConstantForm: _constant_scope,
+    RealizeForm: memory_forms.realize,
 }
 """Forms that stand in a with statement."""
 

@@ -13,6 +13,7 @@ from relax_mlir.dialects.tir import mixed
 from relax_mlir.errors import Error
 from relax_mlir.ir.text import name_of
 from relax_mlir.mlir import ir
+from relax_mlir.script.printer import tir_memory
 from relax_mlir.script.printer.core import Printer, literal
 from relax_mlir.script.printer.tir_expr import READERS, ExprReader, raw, read_call
 from relax_mlir.script.printer.tir_lets import needs_name
@@ -101,8 +102,8 @@ class PrimFuncPrinter:
             self.reader.buffers[value] = buffer
             symbols = _symbols(buffer)
             if not symbols:
-                shape = self._shape(buffer.shape)
-                options = self._buffer_options(buffer)
+                shape = self.shape(buffer.shape)
+                options = self.buffer_options(buffer)
                 text = ", ".join([shape, f'"{buffer.dtype}"', *options])
                 parameters.append(f"{name}: {self.T}.Buffer({text})")
                 continue
@@ -120,13 +121,13 @@ class PrimFuncPrinter:
             values = ", ".join(f"{self.T}.{s.dtype}()" for s in new)
             self._matches.append(f"{names} = {values}")
         dtype = [] if buffer.dtype == "float32" else [f'"{buffer.dtype}"']
-        text = ", ".join([handle, self._shape(buffer.shape), *dtype, *self._buffer_options(buffer)])
+        text = ", ".join([handle, self.shape(buffer.shape), *dtype, *self.buffer_options(buffer)])
         self._matches.append(f"{buffer.name} = {self.T}.match_buffer({text})")
 
-    def _buffer_options(self, buffer: Buffer) -> list[str]:
+    def buffer_options(self, buffer: Buffer) -> list[str]:
         options: list[str] = []
         if buffer.strides:
-            options.append(f"strides={self._shape(buffer.strides)}")
+            options.append(f"strides={self.shape(buffer.strides)}")
         if buffer.elem_offset is not None:
             options.append(f"elem_offset={expr_text(buffer.elem_offset)}")
         if buffer.storage_scope != "global":
@@ -135,7 +136,7 @@ class PrimFuncPrinter:
             options.append(f"align={buffer.data_alignment}")
         return options
 
-    def _shape(self, sizes: Sequence[E.PrimExpr]) -> str:
+    def shape(self, sizes: Sequence[E.PrimExpr]) -> str:
         inner = ", ".join(expr_text(size) for size in sizes)
         return f"({inner},)" if len(sizes) == 1 else f"({inner})"
 
@@ -180,7 +181,7 @@ class PrimFuncPrinter:
         return printed
 
     def _is_let(self, op: ir.Operation) -> bool:
-        if len(op.results) != 1 or op.name in ("memref.dim", "tir.alloc_buffer"):
+        if len(op.results) != 1 or op.name in _BUFFERS:
             return False
         value = op.results[0]
         if value in self.reader.variables:
@@ -198,27 +199,33 @@ class PrimFuncPrinter:
         self.reader.variables[value] = E.Var(name, expr.dtype)
 
     def alloc(self, op: ir.Operation) -> None:
+        buffer = self.declare(op, list(op.operands))
+        dtype = [] if buffer.dtype == "float32" else [f'"{buffer.dtype}"']
+        arguments = ", ".join([self.shape(buffer.shape), *dtype, *self.buffer_options(buffer)])
+        word = self.words["alloc"] if _in_prologue(op) else "decl_buffer"
+        self.printer.line(f"{buffer.name} = {self.T}.{word}({arguments})")
+
+    def declare(self, op: ir.Operation, sizes: list[ir.Value]) -> Buffer:
+        """The buffer that an operation makes, under a new name."""
         value = op.results[0]
         attributes = op.attributes
         kind = value.type
         text = _string(attributes, "dtype") or dtypes.from_mlir(kind.element_type)
         size_dtype = _string(attributes, "shape_dtype") or "int32"
-        dynamic = iter(list(op.operands))
+        dynamic = iter(sizes)
         shape = [
             self.reader.index(next(dynamic) if size == mlir.dynamic() else size, size_dtype)
             for size in kind.shape
         ]
-        scope = ir.StringAttr(attributes["scope"]).value
         align = from_attribute(attributes["align"]) if "align" in attributes else 0
         strides = self._dims(attributes, "strides", size_dtype)
         name = self.names.define(value, name_of(value) or "buffer")
+        scope = _string(attributes, "scope") or "global"
         buffer = Buffer(name, shape, text, scope, strides or None, None, align)
         if "offset" in attributes:
             buffer.elem_offset = self._dims(attributes, "offset", size_dtype)[0]
         self.reader.buffers[value] = buffer
-        dtype = [] if text == "float32" else [f'"{text}"']
-        arguments = ", ".join([self._shape(shape), *dtype, *self._buffer_options(buffer)])
-        self.printer.line(f"{name} = {self.T}.{self.words['alloc']}({arguments})")
+        return buffer
 
     def _dims(self, attributes: Any, key: str, dtype: str) -> list[E.PrimExpr]:
         """Dimensions kept as text in an attribute, as expressions over the symbols."""
@@ -259,20 +266,21 @@ class PrimFuncPrinter:
 
     def branch(self, op: ir.Operation) -> None:
         self.printer.line(f"if {expr_text(self.reader.read(op.operands[0]))}:")
-        self._region(op.regions[0].blocks[0])
+        self.region(op.regions[0])
         if len(op.regions[1].blocks):
             self.printer.line("else:")
-            self._region(op.regions[1].blocks[0])
+            self.region(op.regions[1])
 
     def while_loop(self, op: ir.Operation) -> None:
-        before, after = (region.blocks[0] for region in op.regions)
+        before, after = op.regions[0].blocks[0], op.regions[1]
         condition = list(before.operations)[-1].operation.operands[0]
         self.printer.line(f"while {expr_text(self.reader.read(condition))}:")
-        self._region(after)
+        self.region(after)
 
-    def _region(self, block: ir.Block) -> None:
+    def region(self, region: ir.Region) -> None:
+        """The statements of a region, indented."""
         with self.printer.indent(), self.names.scope():
-            if not self.body(block):
+            if not len(region.blocks) or not self.body(region.blocks[0]):
                 self.printer.line(f"{self.T}.evaluate(0)")
 
     # -- loops ------------------------------------------------------------------------------------
@@ -325,7 +333,7 @@ class PrimFuncPrinter:
         if isinstance(low, E.IntImm) and low.value == 0:
             arguments = [expr_text(extent)]
         else:
-            end = _end(low, extent, dtype)
+            end = region_end(low, extent, dtype)
             arguments = [expr_text(low), expr_text(end)]
         if kind == "thread_binding":
             arguments.append(f'thread="{_string(op.attributes, "thread")}"')
@@ -403,7 +411,7 @@ class PrimFuncPrinter:
         if low == 0:
             return expr_text(size)
         begin = self.reader.index(low, dtype)
-        return f"({expr_text(begin)}, {expr_text(_end(begin, size, dtype))})"
+        return f"({expr_text(begin)}, {expr_text(region_end(begin, size, dtype))})"
 
     def _block_body(self, op: ir.Operation) -> None:
         body = op.regions[0].blocks[0]
@@ -433,15 +441,15 @@ class PrimFuncPrinter:
                 parts.append(expr_text(begin))
                 continue
             extent = self.reader.index(size, begin.dtype)
-            parts.append(f"{expr_text(begin)}:{expr_text(_end(begin, extent, begin.dtype))}")
+            parts.append(f"{expr_text(begin)}:{expr_text(region_end(begin, extent, begin.dtype))}")
         return f"{buffer.name}[{', '.join(parts) or '()'}]"
 
     def init(self, op: ir.Operation) -> None:
         self.printer.line(f"with {self.T}.init():")
-        self._region(op.regions[0].blocks[0])
+        self.region(op.regions[0])
 
 
-def _end(low: E.PrimExpr, extent: E.PrimExpr, dtype: str) -> E.PrimExpr:
+def region_end(low: E.PrimExpr, extent: E.PrimExpr, dtype: str) -> E.PrimExpr:
     """`low + extent`, folded where both are constants."""
     if isinstance(low, E.IntImm) and isinstance(extent, E.IntImm):
         return E.IntImm(dtype, low.value + extent.value)
@@ -475,6 +483,18 @@ def _has_blocks(block: ir.Block) -> bool:
     return False
 
 
+def _in_prologue(op: ir.Operation) -> bool:
+    """Whether an allocation stands where `T.alloc_buffer` puts it: before all statements."""
+    if op.parent.name not in ("func.func", "tir.block"):
+        return False
+    for view in op.block.operations:
+        if view.operation == op:
+            return True
+        if view.operation.name in _STATEMENTS and view.operation.name != op.name:
+            return False
+    return True
+
+
 def _joinable(op: ir.Operation, outer: list[ir.Operation]) -> bool:
     attributes = op.attributes
     if ir.StringAttr(attributes["kind"]).value != "serial":
@@ -496,10 +516,23 @@ _STATEMENTS: dict[str, Callable[[PrimFuncPrinter, ir.Operation], Any]] = {
     "scf.if": PrimFuncPrinter.branch,
     "scf.while": PrimFuncPrinter.while_loop,
     "cf.assert": PrimFuncPrinter.assertion,
+    "tir.decl_buffer": tir_memory.decl_buffer,
+    "tir.alloc_const": tir_memory.alloc_const,
+    "memref.subview": tir_memory.view,
+    "tir.attr": tir_memory.attr,
 }
 """Operations that are statements; others are expressions, printed where they are used."""
 
-_SILENT = ("tir.read", "tir.write", "func.return", "scf.yield", "scf.condition")
+_BUFFERS = (
+    "memref.dim", "memref.subview", "tir.alloc_buffer", "tir.decl_buffer", "tir.alloc_const",
+    "tir.comm_reducer",
+)  # fmt: skip
+"""Operations with a result that is no value to be named."""
+
+_SILENT = (
+    "tir.read", "tir.write", "func.return", "scf.yield", "scf.condition", "tir.yield",
+    "memref.extract_strided_metadata",
+)  # fmt: skip
 """Operations that their block or function speaks for."""
 
 __all__ = ["PrimFuncPrinter", "print_prim_func"]

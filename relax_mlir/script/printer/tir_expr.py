@@ -41,10 +41,19 @@ class ExprReader:
         op = value.owner
         if isinstance(op, ir.Block):
             raise Error(f"a block argument without a name in {value}")
+        if op.name == "memref.extract_strided_metadata":
+            return self._layout(op.operation, value)
         read = READERS.get(op.name)
         if read is None:
             raise Error(f"operation '{op.name}' has no TVMScript spelling: {op}")
         return read(self, op.operation, hint)
+
+    def _layout(self, op: ir.Operation, value: ir.Value) -> E.PrimExpr:
+        """The offset or a stride of a buffer: the symbol it was declared with."""
+        buffer = self.buffer(op.operands[0])
+        position = list(op.results).index(value)
+        offset = E.IntImm("int32", 0) if buffer.elem_offset is None else buffer.elem_offset
+        return offset if position == 1 else buffer.strides[position - 2 - buffer.ndim]
 
     def buffer(self, value: ir.Value) -> Buffer:
         known = self.buffers.get(value)

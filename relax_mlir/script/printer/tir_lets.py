@@ -10,9 +10,13 @@ from collections.abc import Collection, Iterator
 
 from relax_mlir.dialects.names import name_of
 from relax_mlir.mlir import ir
+from relax_mlir.tir.low_level import PURE
 
-_READS = ("memref.load", "vector.load", "tir.call")
-_HEADER = ("tir.read", "tir.write", "memref.dim", "tir.alloc_buffer")
+_READS = ("memref.load", "vector.load")
+_HEADER = (
+    "tir.read", "tir.write", "memref.dim", "tir.alloc_buffer", "tir.decl_buffer", "memref.subview",
+    "tir.alloc_const",
+)  # fmt: skip
 
 
 def needs_name(op: ir.Operation, statements: Collection[str]) -> bool:
@@ -35,7 +39,7 @@ def needs_name(op: ir.Operation, statements: Collection[str]) -> bool:
 
 
 def _reads_memory(op: ir.Operation) -> bool:
-    if op.name in _READS:
+    if op.name in _READS or _has_effects(op):
         return True
     return any(
         _reads_memory(child.operation)
@@ -43,6 +47,13 @@ def _reads_memory(op: ir.Operation) -> bool:
         for block in region.blocks
         for child in block.operations
     )
+
+
+def _has_effects(op: ir.Operation) -> bool:
+    """Whether an operation is a call of anything but a pure intrinsic."""
+    if op.name != "tir.call":
+        return False
+    return ir.StringAttr(op.attributes["callee"]).value not in PURE
 
 
 def _consumers(op: ir.Operation, statements: Collection[str]) -> Iterator[ir.Operation]:
@@ -82,7 +93,7 @@ def _statement_positions(block: ir.Block, statements: Collection[str]) -> list[i
         effect = op.name in statements and op.name not in _HEADER
         if op.name == "scf.if" and len(op.results):
             effect = False
-        if effect or op.name == "tir.call":
+        if effect or _has_effects(op):
             found.append(position)
     return found
 

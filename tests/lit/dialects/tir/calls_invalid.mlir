@@ -1,7 +1,7 @@
 // RUN: relax-opt %s --split-input-file --verify-diagnostics
 
 func.func @kind() attributes {tir.attrs = {}} {
-  // expected-error@+1 {{tir.call @f: kind 'indirect' is none of extern, pure_extern, packed, intrinsic}}
+  // expected-error@+1 {{tir.call @f: kind 'indirect' is none of extern, pure_extern, packed, intrinsic, function}}
   "tir.call"() {callee = "f", kind = "indirect", literals = []} : () -> ()
   return
 }

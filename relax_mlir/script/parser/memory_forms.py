@@ -1,0 +1,355 @@
+"""What the parser does with forms of lowered programs: storage, addresses, attributes, calls."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from relax_mlir.ir.function import GlobalVar
+from relax_mlir.script.forms.statements import AttrForm, ThreadForm
+from relax_mlir.script.forms.types import BufferForm, HandleType
+from relax_mlir.script.forms.views import (
+    AllocateForm,
+    BufferView,
+    ConstantForm,
+    PreflattenedForm,
+    RealizeForm,
+)
+from relax_mlir.tir.buffer import Buffer, BufferRegion
+from relax_mlir.tir.expr import (
+    BufferRef,
+    Call,
+    CommReducer,
+    FloatImm,
+    IntImm,
+    IterVar,
+    PrimExpr,
+    StringImm,
+    Var,
+    as_expr,
+    post_order,
+    structural_key,
+)
+
+if TYPE_CHECKING:
+    from relax_mlir.script.parser.prim_func import TirParser
+
+
+# -- storage --------------------------------------------------------------------------------------
+
+
+def allocate(parser: TirParser, name: str, form: AllocateForm, node: ast.AST) -> Any:
+    """Storage that one buffer names is that buffer; other storage is a buffer by itself."""
+    form.name = name
+    if _is_named_once(parser, name):
+        return form
+    return _storage(parser, form)
+
+
+def _storage(parser: TirParser, form: AllocateForm) -> Buffer:
+    buffer = Buffer(form.name, form.extents, form.dtype, form.scope)
+    parser.builder.allocate(buffer, here=not _known_outside(parser, buffer))
+    form.buffers.append(buffer)
+    return buffer
+
+
+def _known_outside(parser: TirParser, buffer: Buffer) -> bool:
+    """Whether a buffer's sizes are known at the start of the function."""
+    variables = [n for s in buffer.shape for n in post_order(s) if isinstance(n, Var)]
+    return all(v in parser.parameters or v in parser.symbols.values() for v in variables)
+
+
+def _is_named_once(parser: TirParser, name: str) -> bool:
+    """Whether all that a program says of storage is which buffer lies in it."""
+    uses = [
+        n
+        for n in ast.walk(parser.context.node)
+        if isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Load)
+    ]
+    naming = [
+        k
+        for n in ast.walk(parser.context.node)
+        if isinstance(n, ast.Call)
+        for k in n.keywords
+        if k.arg == "data" and isinstance(k.value, ast.Name) and k.value.id == name
+    ]
+    return len(uses) == len(naming) == 1
+
+
+def on_storage(parser: TirParser, name: str, form: BufferForm, shape: list[Any]) -> Buffer:
+    """The buffer on storage that exists: of one shape and dtype it is one buffer."""
+    properties = parser.properties(form)
+    storage = form.data
+    if isinstance(storage, AllocateForm):
+        if not storage.buffers and _fills(storage, shape, form.dtype):
+            merged = {**properties, "scope": storage.scope}
+            buffer = Buffer(name, shape, form.dtype, **merged)
+            parser.builder.allocate(buffer, here=not _known_outside(parser, buffer))
+            storage.buffers.append(buffer)
+            return buffer
+        storage = storage.buffers[0] if storage.buffers else _storage(parser, storage)
+    if isinstance(storage, BufferView):
+        storage = storage.whole
+    if isinstance(storage, BufferRef):
+        storage = storage.buffer
+    if isinstance(storage, Buffer):
+        same = [structural_key(a) for a in storage.shape] == [structural_key(a) for a in shape]
+        plain = not (properties.keys() - {"scope"})
+        if same and storage.dtype == form.dtype and plain:
+            return storage
+        properties.setdefault("scope", storage.storage_scope)
+    buffer = Buffer(name, shape, form.dtype, **properties)
+    address = as_expr(storage)
+    if isinstance(address, Var) and parser.is_unbound(address):
+        parser.waiting.setdefault(address, []).append(buffer)
+        return buffer
+    return parser.builder.decl_buffer(buffer, address)
+
+
+def _fills(storage: AllocateForm, shape: list[Any], dtype: str) -> bool:
+    """Whether a buffer takes up all of its storage."""
+    if dtype != storage.dtype:
+        return False
+    texts = [[str(as_expr(s)) for s in sizes] for sizes in (storage.extents, shape)]
+    if texts[0] == texts[1]:
+        return True
+    groups = (storage.extents, shape)
+    sizes = [[getattr(as_expr(s), "value", None) for s in group] for group in groups]
+    if any(size is None for group in sizes for size in group):
+        return False
+    return int(np.prod(sizes[0])) == int(np.prod(sizes[1]))
+
+
+def allocate_const(parser: TirParser, name: str, form: ConstantForm, node: ast.AST) -> Buffer:
+    """Constants become a buffer that holds them."""
+    buffer = Buffer(name, form.extents, form.dtype)
+    values = np.asarray(form.values)
+    sizes = [getattr(s, "value", None) for s in buffer.shape]
+    if None in sizes or int(np.prod(sizes)) != values.size:
+        raise TypeError(f"{values.size} constants do not fill a buffer of shape {buffer.shape}")
+    return parser.builder.alloc_const(buffer, values)
+
+
+def preflattened(parser: TirParser, form: PreflattenedForm, node: ast.AST) -> None:
+    """The shape before flattening is an attribute of the function."""
+    known = parser.attributes.setdefault("tir.preflattened", {})
+    known[form.buffer.name] = [form.dtype, *(str(as_expr(s)) for s in form.shape)]
+
+
+@contextmanager
+def realize(parser: TirParser, form: RealizeForm, node: ast.AST) -> Iterator[None]:
+    yield
+
+
+def handle_variable(parser: TirParser, name: str, form: HandleType, node: ast.AST) -> Var:
+    """`p = T.handle("float32")`: an address that a later statement binds."""
+    return Var(name, "handle")
+
+
+def match_view(parser: TirParser, view: BufferView, form: BufferForm) -> BufferView:
+    """Give a view a buffer of its own if the program asks for its address or layout."""
+    properties = parser.properties(form)
+    entries = [properties.get("elem_offset"), *properties.get("strides", [])]
+    symbols = {s.name for s in entries if isinstance(s, Var)}
+    uses_layout = bool(symbols) and _uses_outside_declarations(parser, symbols)
+    if uses_layout or _asks_for(parser, view.name):
+        whole = Buffer(view.name, list(view.shape), view.dtype, view.region.buffer.storage_scope)
+        if uses_layout:
+            whole.strides = tuple(as_expr(s) for s in properties.get("strides", ()))
+            whole.elem_offset = properties.get("elem_offset")
+        view.whole = parser.builder.view(whole, view.region)
+    return view
+
+
+_DECLARATIONS = ("match_buffer", "alloc_buffer", "decl_buffer", "Buffer", "buffer_decl")
+
+
+def _uses_outside_declarations(parser: TirParser, names: set[str]) -> bool:
+    """Whether any of the names stands anywhere but in the declaration of a buffer."""
+    declared: set[int] = set()
+    for node in ast.walk(parser.context.node):
+        if not isinstance(node, ast.Call):
+            continue
+        if ast.unparse(node.func).rpartition(".")[2] in _DECLARATIONS:
+            declared |= {id(n) for n in ast.walk(node)}
+    return any(
+        isinstance(n, ast.Name)
+        and n.id in names
+        and isinstance(n.ctx, ast.Load)
+        and id(n) not in declared
+        for n in ast.walk(parser.context.node)
+    )
+
+
+def _asks_for(parser: TirParser, name: str) -> bool:
+    """Whether a name stands anywhere else than in front of an index."""
+    indexed = {id(n.value) for n in ast.walk(parser.context.node) if isinstance(n, ast.Subscript)}
+    return any(
+        isinstance(n, ast.Name)
+        and n.id == name
+        and isinstance(n.ctx, ast.Load)
+        and id(n) not in indexed
+        for n in ast.walk(parser.context.node)
+    )
+
+
+def indexable(parser: TirParser, value: Any) -> Any:
+    """What can be indexed: storage and addresses are buffers of one dimension to a program."""
+    if isinstance(value, BufferRef):
+        buffer = value.buffer
+        return buffer if len(buffer.shape) == 1 else _flat(parser, value, buffer.dtype)
+    if isinstance(value, AllocateForm):
+        return value.buffers[0] if value.buffers else _storage(parser, value)
+    return value
+
+
+# -- loads and stores by address ------------------------------------------------------------------
+
+
+class FlatAccess:
+    """`T.load(dtype, address, index)` and `T.store(address, index, value)` of the first TVMScript:
+    they see storage as one dimension."""
+
+    def __init__(self, name: str):
+        self.__name__ = name
+
+
+load = FlatAccess("load")
+store = FlatAccess("store")
+
+
+def flat_access(parser: TirParser, access: FlatAccess, args: list[Any]) -> Any:
+    """Carry out an access; a load gives its value."""
+    if access is load:
+        dtype, address, index, *_ = args
+        from relax_mlir.tir.expr import lanes_of, scalar_dtype
+
+        name = getattr(dtype, "dtype", dtype)
+        buffer = _flat(parser, address, scalar_dtype(name))
+        if lanes_of(name) > 1 and lanes_of(as_expr(index).dtype) == 1:
+            return buffer.vload([index], name)
+        return buffer[index]
+    address, index, value, *_ = args
+    element = as_expr(value)
+    from relax_mlir.tir.expr import scalar_dtype
+
+    buffer = _flat(parser, address, scalar_dtype(element.dtype))
+    parser.builder.store(buffer, element, [as_expr(index)])
+    return None
+
+
+def _flat(parser: TirParser, address: Any, dtype: str) -> Buffer:
+    known = address.buffer if isinstance(address, BufferRef) else address
+    if isinstance(known, AllocateForm):
+        known = known.buffers[0] if known.buffers else _storage(parser, known)
+    if isinstance(known, Buffer):
+        if len(known.shape) == 1 and known.dtype == dtype:
+            return known
+        sizes = [getattr(s, "value", None) for s in known.shape]
+        size = 1 if None in sizes else int(np.prod(sizes))
+        flat = Buffer(f"{known.name}_flat", [size], dtype, known.storage_scope)
+        return parser.builder.decl_buffer(flat, BufferRef(known))
+    pointer = as_expr(address)
+    name = pointer.name if isinstance(pointer, Var) else "flat"
+    return parser.builder.decl_buffer(Buffer(f"{name}_flat", [1], dtype), pointer)
+
+
+# -- attributes -----------------------------------------------------------------------------------
+
+_THREADS = ("thread_extent", "virtual_thread")
+
+
+@contextmanager
+def attr_scope(parser: TirParser, form: AttrForm, node: ast.AST) -> Iterator[None]:
+    """Statements for which attributes hold."""
+    from contextlib import ExitStack
+
+    with ExitStack() as scopes:
+        for key, value in form.attributes.items():
+            scopes.enter_context(_one_attribute(parser, form.node, str(key), value))
+        yield
+
+
+@contextmanager
+def _one_attribute(parser: TirParser, node: Any, key: str, value: Any) -> Iterator[None]:
+    from relax_mlir.script.parser.tir_forms import loop, python_value
+
+    if key.startswith("pragma_") and not _is_expression(value):
+        # TVM makes annotations of a loop of these.
+        annotations = {key: python_value(value)}
+        with parser.builder.for_("serial", 0, 1, "attr", annotations=annotations):
+            yield
+        return
+    if key in _THREADS and isinstance(node, (IterVar, ThreadForm)):
+        with _thread_attribute(parser, node, value, loop):
+            yield
+        return
+    with parser.builder.attr(_node(parser, node), key, _attribute_value(parser, value)):
+        yield
+
+
+@contextmanager
+def _thread_attribute(parser: TirParser, node: Any, extent: Any, loop: Any) -> Iterator[None]:
+    from relax_mlir.script.forms.loops import LoopForm
+
+    tag = node.thread_tag if isinstance(node, IterVar) else node.tag
+    var = node.var
+    name = (var.name if var is not None else "") or tag.replace(".", "_")
+    with loop(parser, LoopForm("thread_binding", [(0, extent)], thread=tag), 0, name) as made:
+        if var is not None:
+            parser.builder.emitter.values[var] = parser.builder.emitter.values[made]
+        yield
+
+
+def _node(parser: TirParser, node: Any) -> Any:
+    if node is None:
+        return 0
+    return _attribute_value(parser, node)
+
+
+def _attribute_value(parser: TirParser, value: Any) -> Any:
+    from relax_mlir.script.parser.tir_forms import python_value
+
+    if isinstance(value, CommReducer):
+        return parser.builder.comm_reducer(value)
+    if isinstance(value, BufferView):
+        value = value.whole
+    if isinstance(value, Buffer):
+        return BufferRef(value)
+    if isinstance(value, IterVar):
+        return value.var
+    if isinstance(value, ThreadForm):
+        return value.var if value.var is not None else value.tag
+    if isinstance(value, AllocateForm):
+        return BufferRef(value.buffers[0] if value.buffers else _storage(parser, value))
+    if isinstance(value, BufferRegion):
+        return BufferRef(value.buffer)
+    return value if isinstance(value, PrimExpr) else python_value(value)
+
+
+def _is_expression(value: Any) -> bool:
+    return isinstance(value, PrimExpr) and not isinstance(value, (IntImm, FloatImm, StringImm))
+
+
+def comm_reducer(function: Any, identities: Any) -> CommReducer:
+    """`T.comm_reducer(lambda x, y: x + y, [T.float32(0)])`."""
+    values = [as_expr(i) for i in identities]
+    left = [Var(f"x{i}", v.dtype) for i, v in enumerate(values)]
+    right = [Var(f"y{i}", v.dtype) for i, v in enumerate(values)]
+    result = function(*left, *right)
+    results = list(result) if isinstance(result, (list, tuple)) else [result]
+    return CommReducer(left, right, [as_expr(r) for r in results], values)
+
+
+# -- calls ----------------------------------------------------------------------------------------
+
+
+def call_function(function: GlobalVar, args: list[Any], keywords: Mapping[str, Any]) -> Call:
+    """A call of another function of the module."""
+    if keywords:
+        raise TypeError(f"a call of '{function.name_hint}' takes no keywords")
+    return Call("void", "call_function", [StringImm(function.name_hint), *args])

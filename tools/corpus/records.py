@@ -1,0 +1,127 @@
+"""Programs as they were collected: what is tried, what is left out and why, and their text."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+_DECORATORS = ("ir_module", "prim_func", "function", "tir")
+_TRIED = ("ir_module", "prim_func", "relax_func", "implicit", "script_tir")
+
+# 2026's tile and raw-PTX dialects, which are other languages.
+_TILE = re.compile(
+    r"\bTx\.|\bT\.(ptx|cuda|nki|metal|ptx_legacy|device_entry|kernel|cta|warpgroup|cluster|gemm|cta_id|"
+    r"thread_id|warp_id|lane_id|alloc_shared|jit|constexpr|hint|local_scalar)\b"
+)
+_TILE_SOURCES = ("tirx.tile", "tirx.layout", "tirx.lang", "tirx.cuda", "tirx.operator")
+_MEANT_TO_FAIL = re.compile(r"#\s*(error|check_error|should fail|invalid|not allowed)\b", re.I)
+
+
+@dataclass
+class Program:
+    """One distinct program and the eras it is part of."""
+
+    text: str
+    record: dict[str, Any]
+    eras: set[str] = field(default_factory=set)
+
+    @property
+    def where(self) -> str:
+        return f"{self.record['source']}:{self.record['path']}:{self.record['line']}"
+
+
+def load(paths: Iterable[Path]) -> tuple[dict[str, Program], dict[tuple[str, str], int]]:
+    """Distinct programs by key, and how many were left out by (era, reason)."""
+    programs: dict[str, Program] = {}
+    left_out: dict[tuple[str, str], int] = {}
+    for path in paths:
+        seen: set[str] = set()
+        for record in _records(path):
+            if record["hash"] in seen or record["kind"] not in _TRIED:
+                continue
+            seen.add(record["hash"])
+            reason = exclusion(record)
+            if reason is not None:
+                key = (record["era"], reason)
+                left_out[key] = left_out.get(key, 0) + 1
+                continue
+            program = Program(program_text(record), record)
+            known = programs.setdefault(_key(program), program)
+            known.eras.add(record["era"])
+    return programs, left_out
+
+
+def _records(path: Path) -> Iterator[dict[str, Any]]:
+    with path.open(encoding="utf-8") as file:
+        for line in file:
+            yield json.loads(line)
+
+
+def _key(program: Program) -> str:
+    """Programs with closures are one only within one file."""
+    closures = program.record["path"] if program.record["free"] else ""
+    return hashlib.sha256(f"{closures}\n{program.text}".encode()).hexdigest()[:16]
+
+
+def exclusion(record: dict[str, Any]) -> str | None:
+    """Why a program is left out, or None."""
+    code = record["code"]
+    if any(around.startswith("with:raises") for around in record["enclosing"]):
+        return "meant to be refused"
+    if _MEANT_TO_FAIL.search(code) or "error_report" in record["path"]:
+        return "meant to be refused"
+    names = record["aliases"].values()
+    if _TILE.search(code) or any(s in name for name in names for s in _TILE_SOURCES):
+        return "tile dialect"
+    return None
+
+
+def program_text(record: dict[str, Any]) -> str:
+    """The program with the imports it needs and the decorators that are TVMScript's."""
+    tree = ast.parse(record["code"])
+    (definition,) = [n for n in tree.body if isinstance(n, (ast.FunctionDef, ast.ClassDef))]
+    if record["kind"] == "implicit":
+        _decorate(definition)
+    else:
+        definition.decorator_list = [d for d in definition.decorator_list if _is_dialect(d)]
+    body = ast.unparse(ast.Module([definition], []))
+    used = set(re.findall(r"\w+", body))
+    imports = [_plain(line) for line in record["imports"] if _binds(line) & used]
+    return "\n".join([*imports, "", body, ""])
+
+
+def _decorate(definition: ast.FunctionDef | ast.ClassDef) -> None:
+    """Give a method of a test class the decorator that the class gives it."""
+    is_relax = "R." in ast.unparse(definition.args) if hasattr(definition, "args") else False
+    decorator = "R.function" if is_relax else "T.prim_func"
+    if isinstance(definition, ast.ClassDef):
+        decorator = "I.ir_module"
+    elif definition.args.args and definition.args.args[0].arg == "self":
+        del definition.args.args[0]
+    definition.decorator_list = [ast.parse(decorator, mode="eval").body]
+
+
+def _is_dialect(decorator: ast.expr) -> bool:
+    called = decorator.func if isinstance(decorator, ast.Call) else decorator
+    return ast.unparse(called).rpartition(".")[2] in _DECORATORS
+
+
+def _plain(line: str) -> str:
+    """An import without the modules that it loads for the file's other code."""
+    (statement,) = ast.parse(line).body
+    if isinstance(statement, ast.Import):
+        for alias in statement.names:
+            alias.name = alias.name if alias.asname else alias.name.partition(".")[0]
+    return ast.unparse(statement)
+
+
+def _binds(line: str) -> set[str]:
+    (statement,) = ast.parse(line).body
+    assert isinstance(statement, (ast.Import, ast.ImportFrom))
+    return {alias.asname or alias.name.partition(".")[0] for alias in statement.names}

@@ -1,0 +1,119 @@
+"""How much of collected TVMScript parses, verifies and round-trips, by era.
+
+    python -m tools.corpus.run_corpus programs/*.jsonl --git apache/tvm=/path/to/tvm.git
+
+Each line of a file describes a program: its code, imports, the names it takes from the code around
+it, and its source, commit and path (for these names; `--git` says where the repository is).
+Prints a table by era, the operators that are missing, and the most frequent reasons of failure.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+from tools.corpus.check import Outcome
+from tools.corpus.records import Program, load
+from tools.corpus.workers import run
+
+
+def main() -> None:
+    """Run the programs and print the report."""
+    options = _options()
+    programs, left_out = load(options.files)
+    chosen = _choose(programs, options)
+    started = time.monotonic()
+    outcomes: dict[str, Outcome] = {}
+    tasks = ((key, p.text, p.record) for key, p in chosen.items())
+    repositories = dict(pair.split("=", 1) for pair in options.git)
+    for key, outcome in run(
+        tasks, repositories, workers=options.workers, timeout_s=options.timeout
+    ):
+        outcomes[key] = outcome
+        if len(outcomes) % 500 == 0:
+            seconds = time.monotonic() - started
+            sys.stderr.write(f"{len(outcomes)} of {len(chosen)}, {seconds:.0f} s\n")
+    sys.stdout.write(report(programs, outcomes, left_out, options.reasons) + "\n")
+    if options.out is not None:
+        _write(options.out, programs, outcomes)
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("files", type=Path, nargs="+")
+    parser.add_argument("--git", action="append", default=[], metavar="NAME=DIR")
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--timeout", type=float, default=20.0, help="seconds a program")
+    parser.add_argument("--reasons", type=int, default=40)
+    parser.add_argument("--sample", type=int, default=1, help="every n-th program only")
+    parser.add_argument("--only", default="", help="programs whose text matches this pattern")
+    parser.add_argument("--failed", type=Path, help="only what failed in this output of --out")
+    parser.add_argument("--out", type=Path, help="write the outcomes here, a JSON object a line")
+    return parser.parse_args()
+
+
+def _choose(programs: dict[str, Program], options: argparse.Namespace) -> dict[str, Program]:
+    keys = sorted(programs)[:: options.sample]
+    if options.failed is not None:
+        failed = {
+            row["key"]
+            for row in map(json.loads, options.failed.read_text().splitlines())
+            if row["stage"] not in ("ok", "closure")
+        }
+        keys = [key for key in programs if key in failed]
+    return {key: programs[key] for key in keys if re.search(options.only, programs[key].text)}
+
+
+def report(
+    programs: dict[str, Program],
+    outcomes: dict[str, Outcome],
+    left_out: dict[tuple[str, str], int],
+    reasons: int,
+) -> str:
+    """The table by era, and the reasons of the rest."""
+    eras = sorted({era for p in programs.values() for era in p.eras}, key=_era_order)
+    titles = ("era", "left out", "closures", "tried", "parse", "round-trip", "share")
+    lines = [f"| {' | '.join(titles)} |", "|---|" + "---:|" * 6]
+    for era in [*eras, "all (distinct)"]:
+        stages = Counter(
+            outcome.stage
+            for key, outcome in outcomes.items()
+            if era in programs[key].eras or era == "all (distinct)"
+        )
+        out = sum(n for (e, _), n in left_out.items() if e == era)
+        unresolved = stages.pop("closure", 0)
+        tried = stages.total()
+        parsed = tried - sum(stages[s] for s in ("parse", "internal", "crash", "timeout"))
+        share = f"{100 * stages['ok'] / tried:.1f} %" if tried else ""
+        cells = (era, out, unresolved, tried, parsed, stages["ok"], share)
+        lines.append(f"| {' | '.join(map(str, cells))} |")
+    lines += ["", "Reasons (distinct programs):"]
+    counted = Counter(
+        (o.stage, o.reason) for o in outcomes.values() if o.stage not in ("ok", "closure")
+    )
+    examples = {(o.stage, o.reason): programs[k].where for k, o in outcomes.items()}
+    for reason, count in counted.most_common(reasons):
+        lines.append(f"{count:6d}  {reason[0]}: {reason[1]}  [{examples[reason]}]")
+    return "\n".join(lines)
+
+
+def _era_order(era: str) -> tuple[object, ...]:
+    parts = re.split(r"(\d+)", era)
+    return tuple(int(p) if p.isdigit() else p for p in parts)
+
+
+def _write(path: Path, programs: dict[str, Program], outcomes: dict[str, Outcome]) -> None:
+    with path.open("w", encoding="utf-8") as file:
+        for key, outcome in outcomes.items():
+            row = {"key": key, "stage": outcome.stage, "message": outcome.message}
+            row |= {"where": programs[key].where, "eras": sorted(programs[key].eras)}
+            file.write(json.dumps(row) + "\n")
+
+
+if __name__ == "__main__":
+    main()
