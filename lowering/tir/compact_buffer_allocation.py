@@ -19,6 +19,7 @@ from relax_mlir.tir.schedule import nest
 from relax_mlir.tir.schedule.accesses import interval
 from relax_mlir.tir.schedule.index import Index, as_index
 from relax_mlir.tir.schedule.index_write import write
+from relax_mlir.tir.schedule.state import add_access
 
 __all__ = ["CompactBufferAllocation"]
 
@@ -72,7 +73,7 @@ def _compact(allocation: AllocBufferOp) -> None:
         _shift(use, [low for low, _ in parts])
     for op in [use.owner.operation for use in buffer.uses]:
         if isinstance(op.opview, AccessOp):
-            op.erase()  # its region is that of the old buffer
+            _shift_region(op.opview, allocation, parts)
     buffer.replace_all_uses_with(made.operation.results[0])
     allocation.operation.erase()
 
@@ -152,3 +153,22 @@ def _shift(use: _Use, lows: list[Index]) -> None:
     for axis, (index, low) in enumerate(zip(use.indices, lows, strict=True)):
         if low != Index():
             use.op.operands[use.first + axis] = write(index - low, at, use.op.location)
+
+
+def _shift_region(
+    access: AccessOp, allocation: AllocBufferOp, parts: list[tuple[Index, int]]
+) -> None:
+    """Declare the region in the smaller buffer: a dimension that reaches over it is whole."""
+    bindings = _bindings(access.operation, allocation)
+    region: list[tuple[Index, Index]] = []
+    for offset, size, (low, extent) in zip(
+        access.mixed_offsets, access.mixed_sizes, parts, strict=True
+    ):
+        start = as_index(offset)
+        for scope in bindings if low != Index() else []:
+            start = start.substitute(scope)
+        fits = isinstance(size, int) and size <= extent
+        region.append((start - low, as_index(size)) if fits else (Index(), as_index(extent)))
+    with access.operation.location:
+        add_access(type(access), access.buffer, region, ir.InsertionPoint(access))
+    access.operation.erase()
