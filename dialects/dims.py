@@ -8,7 +8,9 @@ A dimension is an `int` or a `str`.  Expressions are sums of products over symbo
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import lru_cache
 from typing import TypeAlias
 
@@ -96,8 +98,33 @@ def equal(a: Dim, b: Dim) -> bool:
 
 def differ(a: Dim, b: Dim) -> bool:
     """True when the two are provably different numbers."""
+    if unequal(a, b):
+        return True
+    undecided = _undecided.get()
+    if undecided is not None and not equal(a, b):
+        undecided.append((a, b))
+    return False
+
+
+def unequal(a: Dim, b: Dim) -> bool:
+    """As `differ`, of sizes that may be unequal: nothing is collected by `undecided_sizes`."""
     difference = subtract(a, b)
     return isinstance(difference, int) and difference != 0
+
+
+_undecided: ContextVar[list[tuple[Dim, Dim]] | None] = ContextVar("undecided", default=None)
+
+
+@contextmanager
+def undecided_sizes() -> Iterator[list[tuple[Dim, Dim]]]:
+    """Collects the pairs of sizes that `differ` could not decide: type inference asks it about
+    sizes that must be equal, so these are left to be compared at run time."""
+    found: list[tuple[Dim, Dim]] = []
+    token = _undecided.set(found)
+    try:
+        yield found
+    finally:
+        _undecided.reset(token)
 
 
 def symbols(dim: Dim) -> tuple[str, ...]:

@@ -39,7 +39,7 @@ DIALECTS = [
     "vector",
 ]
 
-HEAD = f'''{GENERATED}from collections.abc import Iterator
+HEAD = f"""{GENERATED}from collections.abc import Iterator
 from types import TracebackType
 from typing import Any, Generic
 
@@ -73,9 +73,9 @@ class _Object(metaclass=_Meta):
     def __mul__(self, other: Any) -> Any: ...
     def __rmul__(self, other: Any) -> Any: ...
     def __mod__(self, other: Any) -> Any: ...
-'''
+"""
 
-EXT = f'''{GENERATED}from typing import Any
+EXT = f"""{GENERATED}from typing import Any
 
 from torch_mlir import ir
 from torch_mlir.ir import OpResult as Result
@@ -118,7 +118,7 @@ class Dialect(ir.Dialect):
     def __init_subclass__(cls, *, name: str, **kwargs: Any) -> None: ...
     @classmethod
     def load(cls, *, register: bool = ..., reload: bool = ...) -> None: ...
-'''
+"""
 
 
 def bases(cls: type, known: dict[str, type]) -> str:

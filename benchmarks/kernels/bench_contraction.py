@@ -28,8 +28,18 @@ from relax_mlir.testing.kernels import (  # noqa: E402
 )
 
 SHAPES = (
-    "128x128x128", "512x512x512", "1024x1024x1024", "1x256x784", "1x10x256", "64x256x784",
-    "128x3072x768", "1000x999x1001", "33x65x77", "7x10x128", "2x4096x1024", "8x1024x1024",
+    "128x128x128",
+    "512x512x512",
+    "1024x1024x1024",
+    "1x256x784",
+    "1x10x256",
+    "64x256x784",
+    "128x3072x768",
+    "1000x999x1001",
+    "33x65x77",
+    "7x10x128",
+    "2x4096x1024",
+    "8x1024x1024",
     "16x16x16",
 )
 
@@ -48,12 +58,17 @@ def product_text(
     kernel.fill(target, "0.0")
     kernel.generic(
         [("a", "d0, d2"), ("b", "d1, d2" if transpose_b else "d2, d1"), (target, "d0, d1")],
-        1, "ppr", ["%p = arith.mulf %x0, %x1 : f32", "%s = arith.addf %x2, %p : f32"], "%s : f32",
+        1,
+        "ppr",
+        ["%p = arith.mulf %x0, %x1 : f32", "%s = arith.addf %x2, %p : f32"],
+        "%s : f32",
     )
     if fused:
         zero = kernel.constant("0.0", "f32")
         kernel.generic(
-            [("t", "d0, d1"), ("bias", "d1"), ("c", "d0, d1")], 1, "pp",
+            [("t", "d0, d1"), ("bias", "d1"), ("c", "d0, d1")],
+            1,
+            "pp",
             ["%s = arith.addf %x0, %x1 : f32", f"%r = arith.maximumf %s, {zero} : f32"],
             "%r : f32",
         )

@@ -177,8 +177,7 @@ def check(name: str, got: Any, expected: Any) -> None:
 
 def measure(row: Row, shapes: Sequence[Any]) -> float:
     operands = [
-        shape if isinstance(shape, np.ndarray)
-        else _RNG.standard_normal(shape, dtype=np.float32)
+        shape if isinstance(shape, np.ndarray) else _RNG.standard_normal(shape, dtype=np.float32)
         for shape in shapes
     ]
     call = compile_row(row, operands)
@@ -205,8 +204,10 @@ def main() -> None:
     options = parser.parse_args()
     torch.set_num_threads(1)
     torch.set_grad_enabled(False)
-    print(f"{'operator':18s} {'shape':16s} {'ours us':>10s} {'numpy us':>10s} {'torch us':>10s}"
-          "   ratio")
+    print(
+        f"{'operator':18s} {'shape':16s} {'ours us':>10s} {'numpy us':>10s} {'torch us':>10s}"
+        "   ratio"
+    )
     ratios = [
         measure(row, shapes)
         for row in _TABLE

@@ -54,6 +54,9 @@ def _check_bias(scores: Sequence[Any], kind: ir.Type, dtype: str | None) -> None
     infer.require_rank(info, 4, kind, "bias")
     if info.dims is not None:
         infer.broadcast_dims(tuple(scores), info.dims, [shape, kind])
+        for size, given in zip(scores, info.dims, strict=True):
+            if given != 1:
+                dim_algebra.differ(size, given)
 
 
 _ATTRIBUTES = {"scale": None, "causal_mask": None, "window_size": None}

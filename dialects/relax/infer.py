@@ -49,7 +49,7 @@ def broadcast_dims(
             result.append(y)
         elif y == 1:
             result.append(x)
-        elif dim_algebra.differ(x, y):
+        elif dim_algebra.unequal(x, y):
             raise InferError(
                 f"shapes do not broadcast: {types.describe(kinds[0])} and "
                 f"{types.describe(kinds[1])}, dimension {-i} is {x} and {y}"

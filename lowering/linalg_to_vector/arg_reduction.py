@@ -155,9 +155,7 @@ def _index_dim(value: ir.Value) -> int | None:
     return ir.IntegerAttr(op.attributes["dim"]).value
 
 
-def _comparison_of(
-    condition: ir.Value, left: ir.Value, right: ir.Value
-) -> ir.Operation | None:
+def _comparison_of(condition: ir.Value, left: ir.Value, right: ir.Value) -> ir.Operation | None:
     """The comparison of two values that a condition is, alone or with "or left is NaN"."""
     op = defining_op(condition)
     if op is not None and op.name == "arith.ori":
@@ -262,9 +260,7 @@ class _Emitter:
             ]
             return [value for value, _ in pairs] + [place for _, place in pairs]
 
-        carried = b.carried_loop(
-            0, main_end, plan.lanes * _UNROLL, [*start, *places], step
-        )
+        carried = b.carried_loop(0, main_end, plan.lanes * _UNROLL, [*start, *places], step)
         values, indices = carried[:_UNROLL], carried[_UNROLL:]
         first = b.carried_loop(main_end, whole_end, plan.lanes, [values[0], indices[0]], step)
 

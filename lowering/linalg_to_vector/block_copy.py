@@ -84,8 +84,6 @@ def _i64(b: Builder, value: Index) -> ir.Value:
 
 def _pointer(b: Builder, access: Access, plan: BlockCopyPlan) -> ir.Value:
     assert access.view is not None
-    start = b.op(
-        "memref.extract_aligned_pointer_as_index", b.index_type, [access.view.value]
-    )
+    start = b.op("memref.extract_aligned_pointer_as_index", b.index_type, [access.view.value])
     address = b.add(start, b.mul(access.base, plan.element_bytes))
     return b.op("llvm.inttoptr", ir.Type.parse("!llvm.ptr"), [_i64(b, address)])

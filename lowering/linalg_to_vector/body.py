@@ -28,9 +28,18 @@ _NARROW_FLOATS = (ir.F16Type, ir.BF16Type)
 
 # What an operation costs beside an addition, roughly; the rest counts one.
 _EXPENSIVE = {
-    "arith.divf": 4, "math.sqrt": 4, "math.rsqrt": 8, "math.exp": 14, "math.exp2": 14,
-    "math.tanh": 28, "math.erf": 32, "math.log": 20, "math.sin": 25, "math.cos": 25,
-    "math.powf": 60, "math.atan": 30,
+    "arith.divf": 4,
+    "math.sqrt": 4,
+    "math.rsqrt": 8,
+    "math.exp": 14,
+    "math.exp2": 14,
+    "math.tanh": 28,
+    "math.erf": 32,
+    "math.log": 20,
+    "math.sin": 25,
+    "math.cos": 25,
+    "math.powf": 60,
+    "math.atan": 30,
 }
 
 

@@ -9,8 +9,16 @@ __all__ = ["BufferUses", "erase_unused_buffers", "outputs_of"]
 
 # TensorIR's buffers become memref.alloc only later.
 _ALLOCATIONS = ("memref.alloc", "memref.alloca", "tir.alloc_buffer")
-_VIEWS = ("memref.subview", "memref.cast", "memref.reinterpret_cast", "memref.collapse_shape",
-          "memref.expand_shape", "memref.view", "memref.reshape", "memref.memory_space_cast")
+_VIEWS = (
+    "memref.subview",
+    "memref.cast",
+    "memref.reinterpret_cast",
+    "memref.collapse_shape",
+    "memref.expand_shape",
+    "memref.view",
+    "memref.reshape",
+    "memref.memory_space_cast",
+)
 
 
 class BufferUses:

@@ -18,8 +18,18 @@ __all__ = ["Builder", "FlatView", "Index", "defining_op", "next_power_of_two"]
 
 Index = int | ir.Value
 
-_PREDICATES = {"eq": 0, "ne": 1, "slt": 2, "sle": 3, "sgt": 4, "sge": 5, "ult": 6, "ule": 7,
-               "ugt": 8, "uge": 9}
+_PREDICATES = {
+    "eq": 0,
+    "ne": 1,
+    "slt": 2,
+    "sle": 3,
+    "sgt": 4,
+    "sge": 5,
+    "ult": 6,
+    "ule": 7,
+    "ugt": 8,
+    "uge": 9,
+}
 
 
 @dataclass(frozen=True)

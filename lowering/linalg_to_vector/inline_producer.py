@@ -42,23 +42,18 @@ def _maps(op: ir.Operation) -> list[ir.AffineMap]:
 def _producer_dims(producer: ir.Operation, read_map: ir.AffineMap) -> list[ir.AffineExpr]:
     """For every dimension of the producer, its position in terms of the reader's dimensions."""
     written = list(_maps(producer)[-1].results)
-    expressions = {
-        expr.position: read_map.results[index] for index, expr in enumerate(written)
-    }
+    expressions = {expr.position: read_map.results[index] for index, expr in enumerate(written)}
     return [expressions[dim] for dim in range(len(written))]
 
 
-def _composed_inputs(
-    producer: ir.Operation, read_map: ir.AffineMap, rank: int
-) -> list[_Operand]:
+def _composed_inputs(producer: ir.Operation, read_map: ir.AffineMap, rank: int) -> list[_Operand]:
     """The producer's inputs as the reader, at its own dimensions, has to read them."""
     dims = ir.AffineMap.get(rank, 0, _producer_dims(producer, read_map))
     count = producer.attributes["operandSegmentSizes"][0]
     composed: list[_Operand] = []
     for value, map_ in list(zip(producer.operands, _maps(producer), strict=True))[:count]:
         results = [
-            ir.AffineExpr.simplify_affine_expr(expr.compose(dims), rank, 0)
-            for expr in map_.results
+            ir.AffineExpr.simplify_affine_expr(expr.compose(dims), rank, 0) for expr in map_.results
         ]
         composed.append((value, ir.AffineMap.get(rank, 0, results)))
     return composed
@@ -83,9 +78,7 @@ def _covers_all_dims(maps: list[ir.AffineMap], rank: int) -> bool:
     return len(plain) == rank
 
 
-def _create(
-    reader: ir.Operation, inputs: list[_Operand], outputs: list[_Operand]
-) -> ir.Operation:
+def _create(reader: ir.Operation, inputs: list[_Operand], outputs: list[_Operand]) -> ir.Operation:
     operands = [*inputs, *outputs]
     maps = [ir.AffineMapAttr.get(map_) for _, map_ in operands]
     attributes = {

@@ -144,9 +144,7 @@ class _FunctionFusion:
                         return True
         return False
 
-    def _inputs_stay(
-        self, producer: ir.Operation, reader: ir.Operation, block: ir.Block
-    ) -> bool:
+    def _inputs_stay(self, producer: ir.Operation, reader: ir.Operation, block: ir.Block) -> bool:
         """Whether nothing writes the producer's inputs before the reader has read them."""
         inputs = [v for v in producer.operands if isinstance(v.type, ir.MemRefType)]
         inputs = [v for v in inputs if v not in outputs_of(producer)]

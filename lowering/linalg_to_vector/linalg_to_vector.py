@@ -50,10 +50,9 @@ class LinalgToVector(Pass):
                 if list(function.regions[0].blocks):
                     _FunctionLowering(function, target).run()
             if _linalg_names(module):
-                PassManager.parse(
-                    "builtin.module(func.func(convert-linalg-to-loops))"
-                ).run(module.operation)
-
+                PassManager.parse("builtin.module(func.func(convert-linalg-to-loops))").run(
+                    module.operation
+                )
 
     def _check_options(self) -> None:
         width = self.vector_width
@@ -78,9 +77,9 @@ def _linalg_names(module: ir.Module) -> set[str]:
 
 def _generalize_named_ops(module: ir.Module) -> None:
     if _linalg_names(module).difference(_LOWERED_HERE):
-        PassManager.parse(
-            "builtin.module(func.func(linalg-generalize-named-ops))"
-        ).run(module.operation)
+        PassManager.parse("builtin.module(func.func(linalg-generalize-named-ops))").run(
+            module.operation
+        )
 
 
 class _FunctionLowering:

@@ -372,9 +372,7 @@ def _part_operand(
         base += [step * Extent(known)] if known else []
         base += [] if isinstance(offset, int) else [step * symbol(offset, None)]
         size = type_.get_dim_size(position)
-        step = step * (
-            symbol(source, position) if type_.is_dynamic_dim(position) else Extent(size)
-        )
+        step = step * (symbol(source, position) if type_.is_dynamic_dim(position) else Extent(size))
     return Operand(source, type_.element_type, tuple(strides), tuple(base))
 
 

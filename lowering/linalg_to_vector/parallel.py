@@ -79,4 +79,3 @@ def _piece(b: Builder, nest: LoopNest, dim: int, start: Index, extent: Index) ->
         for operand in nest.operands
     ]
     return replace(nest, extents=tuple(extents), operands=tuple(operands), symbols=symbols)
-

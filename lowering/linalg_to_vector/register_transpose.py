@@ -46,8 +46,6 @@ def emit_transpose_tile(
     lanes: int,
 ) -> None:
     """`target[write + i * write_stride + j] = source[read + j * read_stride + i]`, i, j < lanes."""
-    rows = [
-        b.load(source, b.add(read, b.mul(row, read_stride)), lanes) for row in range(lanes)
-    ]
+    rows = [b.load(source, b.add(read, b.mul(row, read_stride)), lanes) for row in range(lanes)]
     for row, value in enumerate(transpose_vectors(b, rows)):
         b.store(value, target, b.add(write, b.mul(row, write_stride)))

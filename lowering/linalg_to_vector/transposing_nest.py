@@ -42,8 +42,10 @@ def plan_transposing_nest(nest: LoopNest, target: CPUTarget) -> TransposingPlan 
         return None
     if any(dim is not None for dim in nest.index_dims):
         return None
-    if any(list(nest.body.block.arguments[nest.body.arguments.index(out)].uses)
-           for out in nest.body.results):
+    if any(
+        list(nest.body.block.arguments[nest.body.arguments.index(out)].uses)
+        for out in nest.body.results
+    ):
         return None
     columns = [
         dim
@@ -53,9 +55,7 @@ def plan_transposing_nest(nest: LoopNest, target: CPUTarget) -> TransposingPlan 
     if not columns:
         return None
     column = columns[0]
-    transposed = [
-        i for i in nest.inputs() if nest.stride(i, column) not in (ZERO, ONE)
-    ]
+    transposed = [i for i in nest.inputs() if nest.stride(i, column) not in (ZERO, ONE)]
     rows = [
         dim
         for dim in range(nest.rank)
@@ -95,9 +95,7 @@ class _Emitter:
         known = isinstance(rows, int) and isinstance(columns, int)
         whole_rows, whole_columns = (b.round_down(n, plan.lanes) for n in (rows, columns))
 
-        def tiles(
-            row_range: tuple[Index, Index], column_range: tuple[Index, Index]
-        ) -> None:
+        def tiles(row_range: tuple[Index, Index], column_range: tuple[Index, Index]) -> None:
             if 0 in (b.sub(row_range[1], row_range[0]), b.sub(column_range[1], column_range[0])):
                 return
             with b.loop(*row_range, plan.lanes) as row:

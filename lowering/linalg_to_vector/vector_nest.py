@@ -102,9 +102,7 @@ def emit_vector_nest(
 
 
 class _Emitter:
-    def __init__(
-        self, b: Builder, nest: LoopNest, plan: VectorPlan, initial: dict[int, ir.Value]
-    ):
+    def __init__(self, b: Builder, nest: LoopNest, plan: VectorPlan, initial: dict[int, ir.Value]):
         self.b = b
         self.nest = nest
         self.plan = plan
@@ -219,9 +217,7 @@ class _Emitter:
         if out in self.initial:
             return b.broadcast(self._widened(self.initial[out]), lanes)
         assert access.view is not None
-        return self._widened(
-            b.load(access.view, b.add(access.base, vector * lanes), lanes, mask)
-        )
+        return self._widened(b.load(access.view, b.add(access.base, vector * lanes), lanes, mask))
 
     def _widened(self, value: ir.Value) -> ir.Value:
         return widened(self.b, value, self.plan.lanes) if self.wide else value
@@ -257,9 +253,7 @@ class _Emitter:
         )
         return [self.b.broadcast(result, lanes) for result in results]
 
-    def _load(
-        self, access: Access, operand: int, vector: int, mask: ir.Value | None
-    ) -> ir.Value:
+    def _load(self, access: Access, operand: int, vector: int, mask: ir.Value | None) -> ir.Value:
         if access.view is None:
             return self._widened(access.value)
         dim, lanes = self.plan.dim, self.plan.lanes
@@ -306,9 +300,7 @@ class _Emitter:
         found = _combiners(self.nest)
         assert found is not None
         neutral = [
-            b.broadcast(
-                b.scalar(c.neutral(self._type(out)), self._type(out)), self.plan.lanes
-            )
+            b.broadcast(b.scalar(c.neutral(self._type(out)), self._type(out)), self.plan.lanes)
             for c, out in zip(found, self.outputs, strict=True)
         ]
         uniform = self._uniform_values(accesses)
@@ -373,9 +365,7 @@ class _Emitter:
         b = self.b
         while len(parts) > 1:
             pairs = [parts[i : i + 2] for i in range(0, len(parts), 2)]
-            parts = [
-                b.op(combiner.op, p[0].type, p) if len(p) == 2 else p[0] for p in pairs
-            ]
+            parts = [b.op(combiner.op, p[0].type, p) if len(p) == 2 else p[0] for p in pairs]
         element = ir.VectorType(parts[0].type).element_type
         attributes = {
             "kind": ir.Attribute.parse(f"#vector.kind<{combiner.kind}>"),

@@ -26,7 +26,7 @@ from relax_mlir.lowering.relax_to_host.values import (
     Value,
 )
 from relax_mlir.lowering.to_llvm.ffi_abi import ANY
-from relax_mlir.lowering.to_llvm.ffi_arguments import TensorSpec
+from relax_mlir.lowering.to_llvm.ffi_arguments import ScalarSpec, TensorSpec
 from relax_mlir.lowering.to_llvm.ffi_signature import MAY_RAISE, read_signature
 from relax_mlir.lowering.to_llvm.ffi_text import call_text
 from relax_mlir.lowering.to_llvm.make_packed_api import (
@@ -50,8 +50,9 @@ class _KernelCall:
     kinds: list[str] = field(default_factory=list)
     # What the kernel's own symbols stand for here: an expression and its value.
     symbols: dict[str, tuple[dims.Dim, str]] = field(default_factory=dict)
+    deferred: list[tuple[str, dims.Dim, dims.Dim, str]] = field(default_factory=list)
 
-    def write(self, tensors: Sequence[TensorValue], scalars: Sequence[str]) -> None:
+    def write(self, tensors: Sequence[TensorValue], scalars: Sequence[dims.Dim]) -> None:
         """Check the tensors against the kernel's signature and call it."""
         kernel = self.host.context.kernels.get(self.callee)
         if kernel is None:
@@ -67,7 +68,8 @@ class _KernelCall:
         for index, (value, spec, kind) in enumerate(zip(tensors, specs, kinds, strict=False)):
             self._add_tensor(index, value, spec, kind)
         for value, kind in zip(scalars, kinds[len(tensors) :], strict=True):
-            self._add_scalar(value, kind)
+            self._add_scalar(self.host.values.value(value), kind)
+        self._match_deferred(specs[len(tensors) :], scalars)
         text = self.host.text
         operands, kinds_text = ", ".join(self.operands), ", ".join(self.kinds)
         text.line(f"func.call @{self.callee}{KERNEL_SUFFIX}({operands}) : ({kinds_text}) -> ()")
@@ -99,6 +101,7 @@ class _KernelCall:
             self.symbols[str(wanted)] = (given, size)
             return
         if any(symbol not in self.symbols for symbol in dims.symbols(wanted)):
+            self.deferred.append((where, wanted, given, size))
             return
         meaning = {symbol: expression for symbol, (expression, _) in self.symbols.items()}
         expected = dims.substitute(wanted, meaning)
@@ -107,6 +110,16 @@ class _KernelCall:
         if dims.differ(expected, given):
             raise self.host.error(self.op, f"{where} must be {expected}, the call gives {given}")
         self._match_at_run_time(where, expected, size)
+
+    def _match_deferred(self, specs: Sequence[object], scalars: Sequence[dims.Dim]) -> None:
+        """Compare the sizes that use symbols which later arguments or scalars give."""
+        for spec, value in zip(specs, scalars, strict=True):
+            symbol = spec.symbol if isinstance(spec, ScalarSpec) else None
+            if symbol is not None and symbol not in self.symbols:
+                self.symbols[symbol] = (value, self.host.values.value(value))
+        deferred, self.deferred = self.deferred, []
+        for where, wanted, given, size in deferred:
+            self._match(where, wanted, given, size)
 
     def _match_at_run_time(self, where: str, expected: dims.Dim, size: str) -> None:
         host, text = self.host, self.host.text
@@ -136,16 +149,16 @@ def _callee(op: ir.Operation) -> str:
     return ir.StringAttr(attribute).value
 
 
-def _operands(host: HostFunction, op: ir.Operation) -> tuple[list[TensorValue], list[str]]:
+def _operands(host: HostFunction, op: ir.Operation) -> tuple[list[TensorValue], list[dims.Dim]]:
     """The tensors and the scalars (of `tir_vars`) that a call_tir is given."""
     view = op.opview
     tensors = [_tensor(host, value, index) for index, value in enumerate(view.arguments)]
-    scalars: list[str] = []
+    scalars: list[dims.Dim] = []
     for value in view.tir_vars:
         shape = host.env[value]
         if not isinstance(shape, ShapeValue):
             raise host.error(op, "tir_vars must be a shape whose dimensions are known")
-        scalars += [host.values.value(dim) for dim in shape.dims]
+        scalars += shape.dims
     return tensors, scalars
 
 

@@ -23,6 +23,7 @@ from relax_mlir.lowering.relax_to_host.workspace import (
     WorkspacePlan,
     plan_workspace,
 )
+from relax_mlir.lowering.tir.check_bounds import ADDRESS_BITS
 from relax_mlir.lowering.to_llvm.ffi_abi import ANY, OBJECT_HEADER, dtype_word
 from relax_mlir.lowering.to_llvm.ffi_arguments import ArgumentReader, TensorValue
 from relax_mlir.lowering.to_llvm.ffi_dims import DimensionValues
@@ -225,6 +226,12 @@ class HostFunction:
         """Memory for output `index` of an operation: in the workspace or as a tensor object."""
         info = types.tensor_info(kind)
         assert info is not None and info.dims is not None and info.dtype is not None
+        size = self.byte_size(info.dims, info.dtype)
+        if isinstance(size, int) and size > 1 << ADDRESS_BITS:
+            raise CompileError(
+                f"{self.name}: {types.describe(kind)} takes {size} bytes, more than the "
+                f"2^{ADDRESS_BITS} of the address space"
+            )
         place = self._plan.places.get((result, index))
         if place is None:
             return self.new_tensor(info.dims, info.dtype, self.owned_slot(result))

@@ -9,6 +9,7 @@ from relax_mlir.dialects.relax import types
 from relax_mlir.dialects.relax.constants import constant_key, read_constant
 from relax_mlir.lowering.relax_to_host.host_function import CONSTANTS, HostFunction, operation
 from relax_mlir.lowering.relax_to_host.objects import as_tensor, from_any, give_result
+from relax_mlir.lowering.relax_to_host.shapes import match_shape
 from relax_mlir.lowering.relax_to_host.values import (
     DataTypeValue,
     ObjectValue,
@@ -49,6 +50,11 @@ def write_bind(host: HostFunction, op: ir.Operation) -> None:
 @operation("relax.match_cast")
 def write_match_cast(host: HostFunction, op: ir.Operation) -> None:
     value, result = host.env[op.operands[0]], op.results[0]
+    shape = types.shape_info(result.type)
+    wanted = None if shape is None else shape.dims
+    if isinstance(value, ShapeValue) and wanted is not None and match_shape(host, value, wanted):
+        host.env[result] = ShapeValue(wanted)
+        return
     where = f"{host.name}: match_cast: "
     slot = _slot_of(host, value)
     host.env[result] = from_any(host, slot, result.type, where, "value")

@@ -24,6 +24,7 @@ from relax_mlir.lowering.passes import ModuleState
 from relax_mlir.lowering.relax_to_tir.loops import Lines, every, flattened
 from relax_mlir.lowering.relax_to_tir.operands import NotLegalizable, call_loops
 from relax_mlir.lowering.relax_to_tir.prim_funcs import PrimFuncs
+from relax_mlir.lowering.relax_to_tir.refine import refine
 from relax_mlir.lowering.relax_to_tir.sorting import MergeSort
 from relax_mlir.mlir import ir
 from relax_mlir.tir import operators as O
@@ -50,7 +51,7 @@ class Expansion:
     def sizes(self, name: str, write: Write, count: int) -> list[Dim]:
         """Symbols for the sizes that a function computes into an int64 vector."""
         vector = self.call(name, write, types.tensor_type((count,), "int64"))
-        symbols = [self._fresh(f"{name}_{i}") for i in range(count)]
+        symbols = [self.made.fresh_symbol(f"{name}_{i}") for i in range(count)]
         location = vector.owner.location
         with ir.InsertionPoint(self.op):
             unknown = types.shape_type(None, count)
@@ -59,10 +60,10 @@ class Expansion:
         return list(symbols)
 
     def finish(self, value: ir.Value) -> ir.Value:
-        """The value under the operator's own name and, less precise, type."""
+        """The value under the operator's own name; what uses it learns its type."""
+        refine(self.op.results[0], value.type)
         with ir.InsertionPoint(self.op):
-            kind = self.op.results[0].type
-            return create("relax.bind", [kind], [value], loc=self.op.location).result
+            return create("relax.bind", [value.type], [value], loc=self.op.location).result
 
     def input(self) -> TensorInfo:
         """What is known of the first operand: it must have a shape, a dtype and dimensions."""
@@ -70,14 +71,6 @@ class Expansion:
         if info is None or not info.dims or info.dtype is None:
             raise NotLegalizable
         return info
-
-    def _fresh(self, hint: str) -> str:
-        name, number = hint, 0
-        while self.made.is_symbol(name):
-            number += 1
-            name = f"{hint}_{number}"
-        self.made.add_symbol(name)
-        return name
 
 
 EXPANSIONS: dict[str, Callable[[Expansion], ir.Value]] = {}

@@ -17,6 +17,7 @@ from relax_mlir.lowering.relax_to_tir.dynamic import EXPANSIONS, Expansion
 from relax_mlir.lowering.relax_to_tir.operands import NotLegalizable, make_call
 from relax_mlir.lowering.relax_to_tir.prim_funcs import PrimFuncs
 from relax_mlir.lowering.relax_to_tir.rows import ROWS, Row
+from relax_mlir.lowering.relax_to_tir.sizes import settle_sizes
 from relax_mlir.mlir import ir
 
 FAMILIES = (
@@ -66,6 +67,8 @@ def _legalize_region(
 def _legalize(op: ir.Operation, name: str, state: ModuleState, made: PrimFuncs) -> None:
     row, expansion = rows().get(name), EXPANSIONS.get(name)
     try:
+        if row is not None:
+            op = settle_sizes(op, state, made)
         if row is not None:
             new = make_call(op, row, state, made)
         elif expansion is not None:

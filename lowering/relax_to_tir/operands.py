@@ -197,8 +197,31 @@ def call_loops(
     results = _results(kind, arguments)
     function, extra = _from_loops(write, name, operands, arguments, results)
     symbols = [var.name for var in extra]
-    location = _unnamed(op.location)
+    location = unnamed(op.location)
     return _call_tir(op, made.add(function, name), symbols, arguments, kind, location)
+
+
+def call_tensors(
+    op: ir.Operation,
+    name: str,
+    compute: Callable[..., te.Tensor],
+    values: Sequence[ir.Value],
+    kind: ir.Type,
+    state: ModuleState,
+    made: PrimFuncs,
+) -> ir.Value:
+    """Call, in front of `op`, a function of tensor expressions on other values than the operator's.
+
+    `compute` gets a te tensor for each of `values` and the sizes of the result.
+    """
+    arguments = Arguments(state, ())
+    operands = [arguments.tensor(value) for value in values]
+    (result,) = _results(kind, arguments)
+    outputs = _outputs(compute(*operands, result.shape), arguments)
+    extra = _unbound(arguments, [t.shape for t in (*operands, *outputs)])
+    function = te.create_prim_func([*operands, *outputs, *extra])
+    symbols = [var.name for var in extra]
+    return _call_tir(op, made.add(function, name), symbols, arguments, kind, unnamed(op.location))
 
 
 def _from_tensors(
@@ -282,10 +305,10 @@ def _call_tir(
     with ir.InsertionPoint(op):
         if symbols:
             shape = types.shape_type(symbols)
-            operands.append(create("relax.shape_expr", [shape], loc=_unnamed(location)).result)
+            operands.append(create("relax.shape_expr", [shape], loc=unnamed(location)).result)
         return create("relax.call_tir", [kind], operands, attributes, loc=location).result
 
 
-def _unnamed(location: ir.Location) -> ir.Location:
+def unnamed(location: ir.Location) -> ir.Location:
     """The place of a location without the name it carries."""
     return location.child_loc if isinstance(location, ir.NameLoc) else location

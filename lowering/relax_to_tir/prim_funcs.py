@@ -51,14 +51,16 @@ class PrimFuncs:
             ir.InsertionPoint(self._before).insert(op)
         return name
 
-    def is_symbol(self, name: str) -> bool:
-        """Whether some function may use a name for a symbolic size already."""
+    def fresh_symbol(self, hint: str) -> str:
+        """A name for a symbolic size that no function uses."""
         if self._text is None:
             self._text = str(self._module)
-        return name in self._symbols or name in self._text
-
-    def add_symbol(self, name: str) -> None:
+        name, number = hint, 0
+        while name in self._symbols or name in self._text:
+            number += 1
+            name = f"{hint}_{number}"
         self._symbols.add(name)
+        return name
 
     def _fresh(self, hint: str) -> str:
         name, number = hint, 0

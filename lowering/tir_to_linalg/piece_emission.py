@@ -69,9 +69,7 @@ class PieceEmitter:
             value = list(branch.operations)[-1].operation.operands[0]
         return value
 
-    def _access(
-        self, op: ir.Operation, buffer: ir.Value, indices: list[ir.Value]
-    ) -> _Access:
+    def _access(self, op: ir.Operation, buffer: ir.Value, indices: list[ir.Value]) -> _Access:
         return _Access(op, buffer, tuple(linear(index, self.iter_vars) for index in indices))
 
     def _collect_loads(self, value: ir.Value) -> None:
@@ -296,17 +294,21 @@ def _subview(
 ) -> ir.Value:
     """A part of a row-major buffer; the buffer itself where that is all of it."""
     known = all(isinstance(size, int) for size in (*offsets, *sizes))
-    whole = known and not any(offsets) and sizes == [
-        None if size == dynamic() else size for size in type_.shape
-    ]
+    whole = (
+        known
+        and not any(offsets)
+        and sizes == [None if size == dynamic() else size for size in type_.shape]
+    )
     if whole:
         return buffer
     strides = _strides(type_)
     start: int = 0
     for offset, stride in zip(offsets, strides, strict=True):
         known = isinstance(offset, int) and (offset == 0 or stride != dynamic())
-        start = dynamic() if not known or start == dynamic() else start + offset * (
-            0 if offset == 0 else stride
+        start = (
+            dynamic()
+            if not known or start == dynamic()
+            else start + offset * (0 if offset == 0 else stride)
         )
     static_offsets, dynamic_offsets = _split(offsets)
     static_sizes, dynamic_sizes = _split(sizes)

@@ -4,6 +4,7 @@
 
 llvm.mlir.global internal constant @ffi_memory_error("MemoryError\00")
 llvm.mlir.global internal constant @ffi_no_memory("cannot allocate a tensor\00")
+llvm.mlir.global internal constant @ffi_no_temporary("cannot allocate a temporary buffer\00")
 llvm.mlir.global internal constant @ffi_value_error("ValueError\00")
 llvm.mlir.global internal constant @ffi_negative("cannot allocate a tensor: a size is negative\00")
 
@@ -278,4 +279,32 @@ func.func private @relax_ffi_pending_error() -> i32 {
     %released = llvm.call @TVMFFIObjectDecRef(%error) : (!llvm.ptr) -> i32
   }
   return %status : i32
+}
+
+// Asks for memory and gives it back, unless it is so little that it is there. The size is that of a
+// temporary which is allocated next.
+func.func private @relax_ffi_reserve(%bytes: i64) -> i1 {
+  %true = arith.constant true
+  %little = arith.constant 67108864 : i64
+  %few = arith.cmpi ule, %bytes, %little : i64
+  %there = scf.if %few -> (i1) {
+    scf.yield %true : i1
+  } else {
+    %i0 = arith.constant 0 : i32
+    %i1 = arith.constant 1 : i32
+    %alignment = arith.constant 64 : i64
+    %slot = llvm.alloca %i1 x !llvm.ptr : (i32) -> !llvm.ptr
+    %status = llvm.call @posix_memalign(%slot, %alignment, %bytes) : (!llvm.ptr, i64, i64) -> i32
+    %got = arith.cmpi eq, %status, %i0 : i32
+    scf.if %got {
+      %block = llvm.load %slot : !llvm.ptr -> !llvm.ptr
+      llvm.call @free(%block) : (!llvm.ptr) -> ()
+    } else {
+      %kind = llvm.mlir.addressof @ffi_memory_error : !llvm.ptr
+      %text = llvm.mlir.addressof @ffi_no_temporary : !llvm.ptr
+      llvm.call @TVMFFIErrorSetRaisedFromCStr(%kind, %text) : (!llvm.ptr, !llvm.ptr) -> ()
+    }
+    scf.yield %got : i1
+  }
+  return %there : i1
 }

@@ -21,6 +21,8 @@ process.  Code made just in time shares one compiled copy; a library gets them a
         give up an owned value; the Any becomes None
     relax_ffi_call_global(name, length, args, count, out any) -> i32
         call a registered function; raises ValueError when there is none of that name
+    relax_ffi_reserve(bytes) -> i1
+        whether there is memory of that size; raises MemoryError when there is not
     relax_ffi_pending_error() -> i32
         -1 when an error is raised in the thread, else 0
 """
@@ -47,6 +49,7 @@ SUPPORT_SYMBOLS = {
     "relax_ffi_release": "(!llvm.ptr)",
     "relax_ffi_call_global": "(!llvm.ptr, i64, !llvm.ptr, i32, !llvm.ptr) -> i32",
     "relax_ffi_pending_error": "() -> i32",
+    "relax_ffi_reserve": "(i64) -> i1",
 }
 
 # Functions of libc and libtvm_ffi that host code calls.
@@ -87,6 +90,7 @@ _HOT = (
     "relax_ffi_release",
     "relax_ffi_call_global",
     "relax_ffi_pending_error",
+    "relax_ffi_reserve",
 )
 _COLD_ATTRIBUTES = ("cold", "noinline", "optnone")
 

@@ -10,8 +10,16 @@ from relax_mlir.mlir import ir
 
 __all__ = ["FreeTemporaries"]
 
-_VIEWS = ("memref.subview", "memref.cast", "memref.reinterpret_cast", "memref.collapse_shape",
-          "memref.expand_shape", "memref.view", "memref.reshape", "arith.select")
+_VIEWS = (
+    "memref.subview",
+    "memref.cast",
+    "memref.reinterpret_cast",
+    "memref.collapse_shape",
+    "memref.expand_shape",
+    "memref.view",
+    "memref.reshape",
+    "arith.select",
+)
 _CACHE_LINE = 64
 
 

@@ -18,9 +18,7 @@ class _Emitter:
         self.bit = ir.VectorType.get(type_.shape, bit) if is_vector else bit
 
     def op(self, name: str, *operands: ir.Value) -> ir.Value:
-        return ir.Operation.create(
-            f"arith.{name}", results=[self.type], operands=operands
-        ).result
+        return ir.Operation.create(f"arith.{name}", results=[self.type], operands=operands).result
 
     def constant(self, value: int) -> ir.Value:
         attribute: ir.Attribute = ir.IntegerAttr.get(self.element, value)

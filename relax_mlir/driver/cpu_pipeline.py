@@ -15,9 +15,10 @@ from relax_mlir.transform.context import PassContext
 __all__ = ["CPU_BUILD_PIPELINE", "lower_to_machine_ir"]
 
 KERNELS = (
-    "tir-bool-to-byte,tir-to-linalg,tir-decompose-reduction,"
+    "tir-check-bounds,tir-bool-to-byte,tir-to-linalg,tir-decompose-reduction,"
     "tir-plan-buffer-allocation,tir-compact-buffer-allocation,tir-to-scf,"
-    "scf-promote-accumulators,tir-lower-calls,linalg-fuse-elementwise,linalg-to-vector"
+    "scf-promote-accumulators,tir-lower-calls,linalg-fuse-elementwise,linalg-to-vector,"
+    "memref-check-allocations"
 )
 HOST = "tir-make-packed-api,relax-to-host"
 CPU_BUILD_PIPELINE = f"builtin.module({KERNELS},{HOST},{CPU_PIPELINE})"

@@ -200,6 +200,4 @@ def _refuse_untranslatable(names: set[str]) -> None:
     known = ("llvm.", _OPENMP, "builtin.module")
     strays = sorted(name for name in names if not name.startswith(known))
     if strays:
-        raise CompileError(
-            f"operations without a lowering to LLVM are left: {', '.join(strays)}"
-        )
+        raise CompileError(f"operations without a lowering to LLVM are left: {', '.join(strays)}")

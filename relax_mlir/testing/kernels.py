@@ -62,9 +62,7 @@ class KernelText:
         dims: list[str] = []
         for buffer, dim in sizes:
             index, size = self.constant(str(dim), "index"), self._fresh()
-            self._lines.append(
-                f"{size} = memref.dim %{buffer}, {index} : {self._types[buffer]}"
-            )
+            self._lines.append(f"{size} = memref.dim %{buffer}, {index} : {self._types[buffer]}")
             dims.append(size)
         self._types[name] = type_
         self._lines.append(f"%{name} = memref.alloc({', '.join(dims)}) : {type_}")

@@ -11,8 +11,13 @@ import pytest
 from relax_mlir.testing.kernels import KernelText, compile_kernel, memref
 
 _NUMPY = {
-    "f32": np.float32, "f64": np.float64, "f16": np.float16, "bf16": ml_dtypes.bfloat16,
-    "i8": np.int8, "i32": np.int32, "i64": np.int64,
+    "f32": np.float32,
+    "f64": np.float64,
+    "f16": np.float16,
+    "bf16": ml_dtypes.bfloat16,
+    "i8": np.int8,
+    "i32": np.int32,
+    "i64": np.int64,
 }
 _TOLERANCE = {"f32": 1e-5, "f64": 1e-13, "f16": 4e-3, "bf16": 2e-2}
 
@@ -56,8 +61,11 @@ class Product:
         mul, add = ("arith.mulf", "arith.addf") if is_float else ("arith.muli", "arith.addi")
         kernel.fill(target, self.initial if is_float else "0", t)
         kernel.generic(
-            [("a", ", ".join([*outer, *ab])), ("b", ", ".join([*outer, *bb])),
-             (target, ", ".join([*outer, row, col]))],
+            [
+                ("a", ", ".join([*outer, *ab])),
+                ("b", ", ".join([*outer, *bb])),
+                (target, ", ".join([*outer, row, col])),
+            ],
             1,
             "p" * (len(lead) + 2) + "r",
             [f"%p = {mul} %x0, %x1 : {t}", f"%s = {add} %x2, %p : {t}"],
@@ -121,8 +129,20 @@ class Product:
 
 
 SHAPES = [
-    (1, 1, 1), (1, 256, 784), (1, 10, 256), (2, 3, 5), (7, 10, 128), (16, 16, 16), (33, 65, 77),
-    (64, 64, 64), (5, 1, 9), (1, 40, 3), (40, 1, 31), (128, 128, 130), (3, 257, 1), (31, 17, 2),
+    (1, 1, 1),
+    (1, 256, 784),
+    (1, 10, 256),
+    (2, 3, 5),
+    (7, 10, 128),
+    (16, 16, 16),
+    (33, 65, 77),
+    (64, 64, 64),
+    (5, 1, 9),
+    (1, 40, 3),
+    (40, 1, 31),
+    (128, 128, 130),
+    (3, 257, 1),
+    (31, 17, 2),
 ]
 
 
@@ -149,9 +169,7 @@ def test_dynamic_sizes_compile_once(dynamic: str) -> None:
             (factor * (3 if c == "m" else 11) if c in dynamic else size)
             for c, size in zip("mnk", (1, 40, 23), strict=True)
         )
-        a, b, bias = (
-            rng.standard_normal(s).astype(np.float32) for s in ((m, k), (k, n), (n,))
-        )
+        a, b, bias = (rng.standard_normal(s).astype(np.float32) for s in ((m, k), (k, n), (n,)))
         c = np.full((m, n), np.nan, np.float32)
         kernel(a, b, bias, c)
         expected = np.maximum(a.astype(np.float64) @ b + bias, 0)
@@ -213,8 +231,11 @@ def test_nan_and_infinity_reach_only_their_row_and_column() -> None:
 def test_accumulates_into_what_the_output_holds() -> None:
     kernel = KernelText({"a": memref([6, 20]), "b": memref([20, 33]), "c": memref([6, 33])})
     kernel.generic(
-        [("a", "d0, d2"), ("b", "d2, d1"), ("c", "d0, d1")], 1, "ppr",
-        ["%p = arith.mulf %x0, %x1 : f32", "%s = arith.addf %p, %x2 : f32"], "%s : f32",
+        [("a", "d0, d2"), ("b", "d2, d1"), ("c", "d0, d1")],
+        1,
+        "ppr",
+        ["%p = arith.mulf %x0, %x1 : f32", "%s = arith.addf %p, %x2 : f32"],
+        "%s : f32",
     )
     rng = np.random.default_rng(0)
     a, b, c = (rng.standard_normal(s).astype(np.float32) for s in ((6, 20), (20, 33), (6, 33)))
@@ -227,8 +248,11 @@ def test_max_plus_product() -> None:
     kernel = KernelText({"a": memref([9, 20]), "b": memref([20, 33]), "c": memref([9, 33])})
     kernel.fill("c", "0xFF800000")
     kernel.generic(
-        [("a", "d0, d2"), ("b", "d2, d1"), ("c", "d0, d1")], 1, "ppr",
-        ["%p = arith.addf %x0, %x1 : f32", "%s = arith.maximumf %p, %x2 : f32"], "%s : f32",
+        [("a", "d0, d2"), ("b", "d2, d1"), ("c", "d0, d1")],
+        1,
+        "ppr",
+        ["%p = arith.addf %x0, %x1 : f32", "%s = arith.maximumf %p, %x2 : f32"],
+        "%s : f32",
     )
     rng = np.random.default_rng(0)
     a, b = (rng.standard_normal(s).astype(np.float32) for s in ((9, 20), (20, 33)))
@@ -243,9 +267,16 @@ def test_int8_products_summed_in_int32() -> None:
     )
     kernel.fill("c", "0", "i32")
     kernel.generic(
-        [("a", "d0, d2"), ("b", "d2, d1"), ("c", "d0, d1")], 1, "ppr",
-        ["%l = arith.extsi %x0 : i8 to i32", "%r = arith.extsi %x1 : i8 to i32",
-         "%p = arith.muli %l, %r : i32", "%s = arith.addi %p, %x2 : i32"], "%s : i32",
+        [("a", "d0, d2"), ("b", "d2, d1"), ("c", "d0, d1")],
+        1,
+        "ppr",
+        [
+            "%l = arith.extsi %x0 : i8 to i32",
+            "%r = arith.extsi %x1 : i8 to i32",
+            "%p = arith.muli %l, %r : i32",
+            "%s = arith.addi %p, %x2 : i32",
+        ],
+        "%s : i32",
     )
     rng = np.random.default_rng(0)
     a, b = (rng.integers(-128, 128, s).astype(np.int8) for s in ((9, 40), (40, 33)))
@@ -260,16 +291,21 @@ def test_int8_products_summed_in_int32() -> None:
 def test_convolution_is_a_contraction_over_windows(stride: int, dilation: int, size: int) -> None:
     n, ci, co, kh, kw = 2, 3, 5, 3, 3
     oh = ow = (size - dilation * (kh - 1) - 1) // stride + 1
-    kernel = KernelText({
-        "x": memref([n, ci, size, size]), "w": memref([co, ci, kh, kw]),
-        "y": memref([n, co, oh, ow]),
-    })
+    kernel = KernelText(
+        {
+            "x": memref([n, ci, size, size]),
+            "w": memref([co, ci, kh, kw]),
+            "y": memref([n, co, oh, ow]),
+        }
+    )
     kernel.fill("y", "0.0")
     rows, columns = (f"d{i} * {stride} + d{i + 3} * {dilation}" for i in (2, 3))
     kernel.generic(
         [("x", f"d0, d4, {rows}, {columns}"), ("w", "d1, d4, d5, d6"), ("y", "d0, d1, d2, d3")],
-        1, "pppprrr",
-        ["%p = arith.mulf %x0, %x1 : f32", "%s = arith.addf %p, %x2 : f32"], "%s : f32",
+        1,
+        "pppprrr",
+        ["%p = arith.mulf %x0, %x1 : f32", "%s = arith.addf %p, %x2 : f32"],
+        "%s : f32",
     )
     rng = np.random.default_rng(0)
     x = rng.standard_normal((n, ci, size, size)).astype(np.float32)
@@ -290,16 +326,24 @@ def test_convolution_is_a_contraction_over_windows(stride: int, dilation: int, s
 def test_depthwise_convolution(stride: int) -> None:
     channels, size = 6, 23
     out = (size - 3) // stride + 1
-    kernel = KernelText({
-        "x": memref([channels, size, size]), "w": memref([channels, 3, 3]),
-        "y": memref([channels, out, out]),
-    })
+    kernel = KernelText(
+        {
+            "x": memref([channels, size, size]),
+            "w": memref([channels, 3, 3]),
+            "y": memref([channels, out, out]),
+        }
+    )
     kernel.fill("y", "0.0")
     kernel.generic(
-        [("x", f"d0, d1 * {stride} + d3, d2 * {stride} + d4"), ("w", "d0, d3, d4"),
-         ("y", "d0, d1, d2")],
-        1, "ppprr",
-        ["%p = arith.mulf %x0, %x1 : f32", "%s = arith.addf %p, %x2 : f32"], "%s : f32",
+        [
+            ("x", f"d0, d1 * {stride} + d3, d2 * {stride} + d4"),
+            ("w", "d0, d3, d4"),
+            ("y", "d0, d1, d2"),
+        ],
+        1,
+        "ppprr",
+        ["%p = arith.mulf %x0, %x1 : f32", "%s = arith.addf %p, %x2 : f32"],
+        "%s : f32",
     )
     rng = np.random.default_rng(0)
     x = rng.standard_normal((channels, size, size)).astype(np.float32)
@@ -314,13 +358,16 @@ def test_depthwise_convolution(stride: int) -> None:
 
 def test_nothing_of_a_product_is_contiguous() -> None:
     """B strided along both of its dimensions, as in x[:, 0] of a rank-three operand."""
-    kernel = KernelText({
-        "a": memref([9, 20]), "b": memref([20, 33, 2]), "i": memref([1]), "c": memref([9, 33])
-    })
+    kernel = KernelText(
+        {"a": memref([9, 20]), "b": memref([20, 33, 2]), "i": memref([1]), "c": memref([9, 33])}
+    )
     kernel.fill("c", "0.0")
     kernel.generic(
-        [("a", "d0, d2"), ("b", "d2, d1, 1"), ("c", "d0, d1")], 1, "ppr",
-        ["%p = arith.mulf %x0, %x1 : f32", "%s = arith.addf %p, %x2 : f32"], "%s : f32",
+        [("a", "d0, d2"), ("b", "d2, d1, 1"), ("c", "d0, d1")],
+        1,
+        "ppr",
+        ["%p = arith.mulf %x0, %x1 : f32", "%s = arith.addf %p, %x2 : f32"],
+        "%s : f32",
     )
     rng = np.random.default_rng(0)
     a, b = (rng.standard_normal(s).astype(np.float32) for s in ((9, 20), (20, 33, 2)))
@@ -335,8 +382,11 @@ def test_transpose_before_a_product_is_read_in_place() -> None:
     kernel.generic([("w", "d1, d0"), ("t", "d0, d1")], 1, "pp", [], "%x0 : f32")
     kernel.fill("y", "0.0")
     kernel.generic(
-        [("x", "d0, d2"), ("t", "d2, d1"), ("y", "d0, d1")], 1, "ppr",
-        ["%p = arith.mulf %x0, %x1 : f32", "%s = arith.addf %p, %x2 : f32"], "%s : f32",
+        [("x", "d0, d2"), ("t", "d2, d1"), ("y", "d0, d1")],
+        1,
+        "ppr",
+        ["%p = arith.mulf %x0, %x1 : f32", "%s = arith.addf %p, %x2 : f32"],
+        "%s : f32",
     )
     rng = np.random.default_rng(0)
     x, w = (rng.standard_normal(s).astype(np.float32) for s in ((40, 30), (50, 30)))
@@ -359,13 +409,19 @@ def test_in_place_consumer_over_an_input_is_not_fused() -> None:
     kernel.alloc("t", memref([20, 20]))
     kernel.fill("t", "0.0")
     kernel.generic(
-        [("a", "d0, d2"), ("b", "d2, d1"), ("t", "d0, d1")], 1, "ppr",
-        ["%p = arith.mulf %x0, %x1 : f32", "%s = arith.addf %p, %x2 : f32"], "%s : f32",
+        [("a", "d0, d2"), ("b", "d2, d1"), ("t", "d0, d1")],
+        1,
+        "ppr",
+        ["%p = arith.mulf %x0, %x1 : f32", "%s = arith.addf %p, %x2 : f32"],
+        "%s : f32",
     )
     zero = kernel.constant("0.0", "f32")
     kernel.generic(
-        [("t", "d0, d1"), ("a", "d0, d1")], 1, "pp",
-        [f"%r = arith.maximumf %x0, {zero} : f32"], "%r : f32",
+        [("t", "d0, d1"), ("a", "d0, d1")],
+        1,
+        "pp",
+        [f"%r = arith.maximumf %x0, {zero} : f32"],
+        "%r : f32",
     )
     rng = np.random.default_rng(0)
     a, b = (rng.standard_normal((20, 20)).astype(np.float32) for _ in range(2))
@@ -379,7 +435,9 @@ def test_random_shapes_and_layouts() -> None:
     for _ in range(25):
         m, n, k = (int(v) for v in rng.integers(1, 90, 3))
         Product(
-            m, n, k,
+            m,
+            n,
+            k,
             transpose_a=bool(rng.integers(2)),
             transpose_b=bool(rng.integers(2)),
             dynamic=["", "", "m", "n"][int(rng.integers(4))],

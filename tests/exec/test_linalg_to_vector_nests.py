@@ -12,8 +12,14 @@ from relax_mlir.errors import PassError
 from relax_mlir.testing.kernels import KernelText, compile_kernel, memref
 
 _NUMPY = {
-    "f32": np.float32, "f64": np.float64, "f16": np.float16, "bf16": ml_dtypes.bfloat16,
-    "i8": np.int8, "i16": np.int16, "i32": np.int32, "i64": np.int64,
+    "f32": np.float32,
+    "f64": np.float64,
+    "f16": np.float16,
+    "bf16": ml_dtypes.bfloat16,
+    "i8": np.int8,
+    "i16": np.int16,
+    "i32": np.int32,
+    "i64": np.int64,
 }
 LENGTHS = (0, 1, 2, 3, 7, 8, 15, 16, 17, 31, 33, 64, 65, 100, 257)
 
@@ -30,8 +36,11 @@ def add_text(shape: tuple[int | None, ...], dtype: str) -> KernelText:
     dims = ", ".join(f"d{i}" for i in range(len(shape)))
     op = "arith.addi" if dtype[0] == "i" else "arith.addf"
     kernel.generic(
-        [("a", dims), ("b", dims), ("c", dims)], 1, "p" * len(shape),
-        [f"%r = {op} %x0, %x1 : {dtype}"], f"%r : {dtype}",
+        [("a", dims), ("b", dims), ("c", dims)],
+        1,
+        "p" * len(shape),
+        [f"%r = {op} %x0, %x1 : {dtype}"],
+        f"%r : {dtype}",
     )
     return kernel
 
@@ -75,8 +84,11 @@ def test_broadcast_operand(broadcast: str) -> None:
     shape = shapes[broadcast]
     kernel = KernelText({"a": memref([6, 19]), "b": memref(shape), "c": memref([6, 19])})
     kernel.generic(
-        [("a", "d0, d1"), ("b", broadcast), ("c", "d0, d1")], 1, "pp",
-        ["%r = arith.mulf %x0, %x1 : f32"], "%r : f32",
+        [("a", "d0, d1"), ("b", broadcast), ("c", "d0, d1")],
+        1,
+        "pp",
+        ["%r = arith.mulf %x0, %x1 : f32"],
+        "%r : f32",
     )
     rng = np.random.default_rng(0)
     a, b, c = draw(rng, (6, 19)), draw(rng, shape), draw(rng, (6, 19))
@@ -97,15 +109,15 @@ def reduce_text(
 ) -> KernelText:
     op, initial, _ = REDUCTIONS[name]
     kept = [i for i in range(len(shape)) if i not in axes]
-    kernel = KernelText(
-        {"a": memref(shape, dtype), "c": memref([shape[i] for i in kept], dtype)}
-    )
+    kernel = KernelText({"a": memref(shape, dtype), "c": memref([shape[i] for i in kept], dtype)})
     kernel.fill("c", initial, dtype)
     dims = ", ".join(f"d{i}" for i in range(len(shape)))
     kernel.generic(
-        [("a", dims), ("c", ", ".join(f"d{i}" for i in kept))], 1,
+        [("a", dims), ("c", ", ".join(f"d{i}" for i in kept))],
+        1,
         "".join("r" if i in axes else "p" for i in range(len(shape))),
-        [f"%r = {op} %x1, %x0 : {dtype}"], f"%r : {dtype}",
+        [f"%r = {op} %x1, %x0 : {dtype}"],
+        f"%r : {dtype}",
     )
     return kernel
 
@@ -179,7 +191,9 @@ def test_two_results_of_one_reduction() -> None:
     kernel.fill("s", "0.0")
     kernel.fill("m", "0xFF800000")
     kernel.generic(
-        [("a", "d0, d1"), ("s", "d0"), ("m", "d0")], 2, "pr",
+        [("a", "d0, d1"), ("s", "d0"), ("m", "d0")],
+        2,
+        "pr",
         ["%r = arith.addf %x1, %x0 : f32", "%q = arith.maximumf %x2, %x0 : f32"],
         "%r, %q : f32, f32",
     )
@@ -201,10 +215,14 @@ def test_argmax_carries_an_index(axis: int) -> None:
     kernel.fill("i", "0", "i64")
     kernel.fill("v", "0xFF800000")
     kernel.generic(
-        [("a", "d0, d1"), ("i", dim), ("v", dim)], 2, "rp" if axis == 0 else "pr",
+        [("a", "d0, d1"), ("i", dim), ("v", dim)],
+        2,
+        "rp" if axis == 0 else "pr",
         [
-            f"%d = linalg.index {axis} : index", "%n = arith.index_cast %d : index to i64",
-            "%g = arith.cmpf ogt, %x0, %x2 : f32", "%r = arith.select %g, %n, %x1 : i64",
+            f"%d = linalg.index {axis} : index",
+            "%n = arith.index_cast %d : index to i64",
+            "%g = arith.cmpf ogt, %x0, %x2 : f32",
+            "%r = arith.select %g, %n, %x1 : i64",
             "%q = arith.select %g, %x0, %x2 : f32",
         ],
         "%r, %q : i64, f32",
@@ -219,11 +237,19 @@ def test_argmax_carries_an_index(axis: int) -> None:
 def test_index_of_every_dimension() -> None:
     kernel = KernelText({"c": memref([5, 1, 23], "i32")})
     kernel.generic(
-        [("c", "d0, d1, d2")], 1, "ppp",
-        ["%a = linalg.index 0 : index", "%b = linalg.index 1 : index",
-         "%d = linalg.index 2 : index", "%h = arith.constant 100 : index",
-         "%m = arith.muli %a, %h : index", "%s = arith.addi %m, %d : index",
-         "%t = arith.addi %s, %b : index", "%r = arith.index_cast %t : index to i32"],
+        [("c", "d0, d1, d2")],
+        1,
+        "ppp",
+        [
+            "%a = linalg.index 0 : index",
+            "%b = linalg.index 1 : index",
+            "%d = linalg.index 2 : index",
+            "%h = arith.constant 100 : index",
+            "%m = arith.muli %a, %h : index",
+            "%s = arith.addi %m, %d : index",
+            "%t = arith.addi %s, %b : index",
+            "%r = arith.index_cast %t : index to i32",
+        ],
         "%r : i32",
     )
     c = np.zeros((5, 1, 23), np.int32)
@@ -269,8 +295,11 @@ def test_permutation_of_rank_three(order: tuple[int, ...]) -> None:
 def test_sum_with_a_transposed_operand() -> None:
     kernel = KernelText({"a": memref([33, 40]), "b": memref([40, 33]), "c": memref([33, 40])})
     kernel.generic(
-        [("a", "d0, d1"), ("b", "d1, d0"), ("c", "d0, d1")], 1, "pp",
-        ["%r = arith.addf %x0, %x1 : f32"], "%r : f32",
+        [("a", "d0, d1"), ("b", "d1, d0"), ("c", "d0, d1")],
+        1,
+        "pp",
+        ["%r = arith.addf %x0, %x1 : f32"],
+        "%r : f32",
     )
     rng = np.random.default_rng(1)
     a, b, c = draw(rng, (33, 40)), draw(rng, (40, 33)), draw(rng, (33, 40))
@@ -316,8 +345,11 @@ def test_strided_window_sum_falls_back_to_loops() -> None:
     kernel = KernelText({"a": memref([3, 20]), "w": memref([2]), "c": memref([3, 10])})
     kernel.fill("c", "0.0")
     kernel.generic(
-        [("a", "d0, d1 * 2 + d2"), ("w", "d2"), ("c", "d0, d1")], 1, "ppr",
-        ["%p = arith.mulf %x0, %x1 : f32", "%r = arith.addf %p, %x2 : f32"], "%r : f32",
+        [("a", "d0, d1 * 2 + d2"), ("w", "d2"), ("c", "d0, d1")],
+        1,
+        "ppr",
+        ["%p = arith.mulf %x0, %x1 : f32", "%r = arith.addf %p, %x2 : f32"],
+        "%r : f32",
     )
     rng = np.random.default_rng(1)
     a, w, c = draw(rng, (3, 20)), draw(rng, (2,)), np.zeros((3, 10), np.float32)
@@ -334,15 +366,27 @@ def softmax_text(rows: int | None, columns: int | None) -> KernelText:
     kernel.alloc("e", t, hidden)
     kernel.alloc("s", r, hidden_rows)
     kernel.fill("m", "0xFF800000")
-    kernel.generic([("x", "d0, d1"), ("m", "d0")], 1, "pr",
-                   ["%r = arith.maximumf %x0, %x1 : f32"], "%r : f32")
-    kernel.generic([("x", "d0, d1"), ("m", "d0"), ("e", "d0, d1")], 1, "pp",
-                   ["%d = arith.subf %x0, %x1 : f32", "%r = math.exp %d : f32"], "%r : f32")
+    kernel.generic(
+        [("x", "d0, d1"), ("m", "d0")], 1, "pr", ["%r = arith.maximumf %x0, %x1 : f32"], "%r : f32"
+    )
+    kernel.generic(
+        [("x", "d0, d1"), ("m", "d0"), ("e", "d0, d1")],
+        1,
+        "pp",
+        ["%d = arith.subf %x0, %x1 : f32", "%r = math.exp %d : f32"],
+        "%r : f32",
+    )
     kernel.fill("s", "0.0")
-    kernel.generic([("e", "d0, d1"), ("s", "d0")], 1, "pr",
-                   ["%r = arith.addf %x0, %x1 : f32"], "%r : f32")
-    kernel.generic([("e", "d0, d1"), ("s", "d0"), ("y", "d0, d1")], 1, "pp",
-                   ["%r = arith.divf %x0, %x1 : f32"], "%r : f32")
+    kernel.generic(
+        [("e", "d0, d1"), ("s", "d0")], 1, "pr", ["%r = arith.addf %x0, %x1 : f32"], "%r : f32"
+    )
+    kernel.generic(
+        [("e", "d0, d1"), ("s", "d0"), ("y", "d0, d1")],
+        1,
+        "pp",
+        ["%r = arith.divf %x0, %x1 : f32"],
+        "%r : f32",
+    )
     return kernel
 
 
@@ -361,12 +405,23 @@ def test_elementwise_chain_leaves_no_temporary() -> None:
     kernel = KernelText({"a": t, "b": t, "c": t})
     kernel.alloc("t", t)
     kernel.alloc("u", t)
-    kernel.generic([("a", "d0, d1"), ("b", "d0, d1"), ("t", "d0, d1")], 1, "pp",
-                   ["%r = arith.addf %x0, %x1 : f32"], "%r : f32")
-    kernel.generic([("t", "d0, d1"), ("u", "d0, d1")], 1, "pp",
-                   ["%r = arith.mulf %x0, %x0 : f32"], "%r : f32")
-    kernel.generic([("u", "d0, d1"), ("t", "d0, d1"), ("c", "d0, d1")], 1, "pp",
-                   ["%r = arith.subf %x0, %x1 : f32"], "%r : f32")
+    kernel.generic(
+        [("a", "d0, d1"), ("b", "d0, d1"), ("t", "d0, d1")],
+        1,
+        "pp",
+        ["%r = arith.addf %x0, %x1 : f32"],
+        "%r : f32",
+    )
+    kernel.generic(
+        [("t", "d0, d1"), ("u", "d0, d1")], 1, "pp", ["%r = arith.mulf %x0, %x0 : f32"], "%r : f32"
+    )
+    kernel.generic(
+        [("u", "d0, d1"), ("t", "d0, d1"), ("c", "d0, d1")],
+        1,
+        "pp",
+        ["%r = arith.subf %x0, %x1 : f32"],
+        "%r : f32",
+    )
     rng = np.random.default_rng(1)
     a, b, c = (draw(rng, (10, 33)) for _ in range(3))
     compiled = compile_kernel(kernel)
@@ -382,8 +437,9 @@ def test_producer_stays_when_its_input_changes_before_the_reader() -> None:
     kernel.alloc("t", t)
     kernel.generic([("a", "d0"), ("t", "d0")], 1, "p", ["%r = arith.negf %x0 : f32"], "%r : f32")
     kernel.fill("a", "5.0")
-    kernel.generic([("t", "d0"), ("c", "d0")], 1, "p", ["%r = arith.addf %x0, %x0 : f32"],
-                   "%r : f32")
+    kernel.generic(
+        [("t", "d0"), ("c", "d0")], 1, "p", ["%r = arith.addf %x0, %x0 : f32"], "%r : f32"
+    )
     a = draw(np.random.default_rng(1), (40,))
     before, c = a.copy(), np.zeros(40, np.float32)
     compile_kernel(kernel)(a, c)

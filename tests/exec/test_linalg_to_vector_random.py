@@ -85,8 +85,11 @@ class Program:
             out_map = ", ".join(f"d{i}" for i in order)
             second, second_map = self._broadcast_operand(shape)
             return lambda: self.text.generic(
-                [(source, source_map), (second, second_map), (out, out_map)], 1, "p" * rank,
-                [f"%r = {op} %x0, %x1 : f32"], "%r : f32",
+                [(source, source_map), (second, second_map), (out, out_map)],
+                1,
+                "p" * rank,
+                [f"%r = {op} %x0, %x1 : f32"],
+                "%r : f32",
             )
         if kind == "reduce":
             axes = {int(i) for i in self.rng.choice(rank, int(self.rng.integers(1, rank + 1)))}
@@ -118,8 +121,11 @@ class Program:
     def _reduce(self, source: str, source_map: str, out: str, out_map: str, kinds: str) -> None:
         self.text.fill(out, "0.5")
         self.text.generic(
-            [(source, source_map), (out, out_map)], 1, kinds,
-            ["%r = arith.addf %x1, %x0 : f32"], "%r : f32",
+            [(source, source_map), (out, out_map)],
+            1,
+            kinds,
+            ["%r = arith.addf %x1, %x0 : f32"],
+            "%r : f32",
         )
 
     def _product(
@@ -127,8 +133,11 @@ class Program:
     ) -> None:
         self.text.fill(out, "0.0")
         self.text.generic(
-            [(source, smap), (weight, wmap), (out, omap)], 1, kinds,
-            ["%p = arith.mulf %x0, %x1 : f32", "%r = arith.addf %x2, %p : f32"], "%r : f32",
+            [(source, smap), (weight, wmap), (out, omap)],
+            1,
+            kinds,
+            ["%p = arith.mulf %x0, %x1 : f32", "%r = arith.addf %x2, %p : f32"],
+            "%r : f32",
         )
 
     def arrays(self) -> list[np.ndarray]:
@@ -144,7 +153,10 @@ def test_random_program(seed: int) -> None:
     compile_by_loops(program.text)(*reference)
     for name, got, expected in zip(program.arguments, ours, reference, strict=True):
         np.testing.assert_allclose(
-            got, expected, rtol=2e-4, atol=2e-4 * max(1.0, float(np.abs(expected).max(initial=0))),
+            got,
+            expected,
+            rtol=2e-4,
+            atol=2e-4 * max(1.0, float(np.abs(expected).max(initial=0))),
             err_msg=f"{name}\n{program.text}",
         )
 
@@ -155,8 +167,11 @@ def test_empty_products_of_known_size(sizes: tuple[int, int, int]) -> None:
     kernel = KernelText({"a": memref([m, k]), "b": memref([k, n]), "c": memref([m, n])})
     kernel.fill("c", "1.5")
     kernel.generic(
-        [("a", "d0, d2"), ("b", "d2, d1"), ("c", "d0, d1")], 1, "ppr",
-        ["%p = arith.mulf %x0, %x1 : f32", "%r = arith.addf %x2, %p : f32"], "%r : f32",
+        [("a", "d0, d2"), ("b", "d2, d1"), ("c", "d0, d1")],
+        1,
+        "ppr",
+        ["%p = arith.mulf %x0, %x1 : f32", "%r = arith.addf %x2, %p : f32"],
+        "%r : f32",
     )
     c = np.zeros((m, n), np.float32)
     compile_kernel(kernel)(np.zeros((m, k), np.float32), np.zeros((k, n), np.float32), c)

@@ -11,19 +11,29 @@ from relax_mlir.testing.kernels import KernelText, compile_kernel, memref
 
 
 def product(batch: int, m: int, n: int, k: int) -> KernelText:
-    kernel = KernelText({
-        "a": memref([batch, m, k]), "b": memref([batch, k, n]), "bias": memref([n]),
-        "c": memref([batch, m, n]),
-    })
+    kernel = KernelText(
+        {
+            "a": memref([batch, m, k]),
+            "b": memref([batch, k, n]),
+            "bias": memref([n]),
+            "c": memref([batch, m, n]),
+        }
+    )
     kernel.alloc("t", memref([batch, m, n]))
     kernel.fill("t", "0.0")
     kernel.generic(
-        [("a", "d0, d1, d3"), ("b", "d0, d3, d2"), ("t", "d0, d1, d2")], 1, "pppr",
-        ["%p = arith.mulf %x0, %x1 : f32", "%s = arith.addf %x2, %p : f32"], "%s : f32",
+        [("a", "d0, d1, d3"), ("b", "d0, d3, d2"), ("t", "d0, d1, d2")],
+        1,
+        "pppr",
+        ["%p = arith.mulf %x0, %x1 : f32", "%s = arith.addf %x2, %p : f32"],
+        "%s : f32",
     )
     kernel.generic(
-        [("t", "d0, d1, d2"), ("bias", "d2"), ("c", "d0, d1, d2")], 1, "ppp",
-        ["%s = arith.addf %x0, %x1 : f32"], "%s : f32",
+        [("t", "d0, d1, d2"), ("bias", "d2"), ("c", "d0, d1, d2")],
+        1,
+        "ppp",
+        ["%s = arith.addf %x0, %x1 : f32"],
+        "%s : f32",
     )
     return kernel
 

@@ -10,9 +10,39 @@ import pytest
 from relax_mlir.testing.kernels import KernelText, compile_kernel, memref
 
 SPECIALS = np.array(
-    [0, -0.0, np.inf, -np.inf, np.nan, 1, -1, 1.4e-45, -1.4e-45, 1e-40, 1.17549435e-38, 3.4e38,
-     88.7228, 88.7229, -87.34, -103.9, -103.98, 0.5, 2, 3, -2, -3, -0.5, 71000, 1e22, 1e10,
-     4194304.5, 127.99, 128, -149, -151],
+    [
+        0,
+        -0.0,
+        np.inf,
+        -np.inf,
+        np.nan,
+        1,
+        -1,
+        1.4e-45,
+        -1.4e-45,
+        1e-40,
+        1.17549435e-38,
+        3.4e38,
+        88.7228,
+        88.7229,
+        -87.34,
+        -103.9,
+        -103.98,
+        0.5,
+        2,
+        3,
+        -2,
+        -3,
+        -0.5,
+        71000,
+        1e22,
+        1e10,
+        4194304.5,
+        127.99,
+        128,
+        -149,
+        -151,
+    ],
     np.float32,
 )
 COUNT = 1 << 16
@@ -20,9 +50,16 @@ _erf = np.vectorize(math.erf, otypes=[float])
 
 # Reference in float64, and the largest error in units in the last place of f32.
 FUNCTIONS = {
-    "exp": (np.exp, 1.0), "exp2": (np.exp2, 1.1), "expm1": (np.expm1, 2.0),
-    "tanh": (np.tanh, 1.6), "erf": (_erf, 1.9), "log": (np.log, 1.0), "log2": (np.log2, 2.0),
-    "log1p": (np.log1p, 3.0), "rsqrt": (lambda x: 1 / np.sqrt(x), 1.6), "sin": (np.sin, 1.8),
+    "exp": (np.exp, 1.0),
+    "exp2": (np.exp2, 1.1),
+    "expm1": (np.expm1, 2.0),
+    "tanh": (np.tanh, 1.6),
+    "erf": (_erf, 1.9),
+    "log": (np.log, 1.0),
+    "log2": (np.log2, 2.0),
+    "log1p": (np.log1p, 3.0),
+    "rsqrt": (lambda x: 1 / np.sqrt(x), 1.6),
+    "sin": (np.sin, 1.8),
     "cos": (np.cos, 1.8),
 }
 

@@ -96,10 +96,12 @@ def _unary_cases() -> list[Case]:
         )
         cases.append(Case(name, [random((3, 1, 7), "float32", low, high)], _wide(function)))
         cases.append(Case(name, [random((), "float32", low, high)], _wide(function)))
-        cases.append(Case(name, [random((33,), "float64", low, high)], _wide(function),
-                          tolerance=1e-6))
-        cases.append(Case(name, [random((19,), "float16", low, high)], _wide(function),
-                          tolerance=2e-2))
+        cases.append(
+            Case(name, [random((33,), "float64", low, high)], _wide(function), tolerance=1e-6)
+        )
+        cases.append(
+            Case(name, [random((19,), "float16", low, high)], _wide(function), tolerance=2e-2)
+        )
         if name in SPECIAL_OPERATORS:
             cases.append(Case(name, [SPECIAL], _wide(function)))
     for name in ("abs", "negative", "sign", "square"):
@@ -113,8 +115,12 @@ def _unary_cases() -> list[Case]:
     clip = {"min": -1, "max": 1.5}
     cases.append(Case("clip", [SPECIAL], lambda x: np.clip(x, -1, 1.5), clip))
     cases.append(
-        Case("clip", [random((9,), "int32", -9, 9)], lambda x: np.clip(x, -3, 4),
-             {"min": -3, "max": 4})
+        Case(
+            "clip",
+            [random((9,), "int32", -9, 9)],
+            lambda x: np.clip(x, -3, 4),
+            {"min": -3, "max": 4},
+        )
     )
     return cases  # fmt: skip
 
@@ -150,13 +156,17 @@ def _binary_cases() -> list[Case]:
     cases = []
     for name, function in FLOAT_BINARY.items():
         rows = [[random((n, 4), "float32", -3, 3), random((4,), "float32", 0.5, 3)] for n in SIZES]
-        cases.append(
-            Case(name, rows[2], _wide(function), dims={0: ("n", 4)}, calls=rows)
-        )
+        cases.append(Case(name, rows[2], _wide(function), dims={0: ("n", 4)}, calls=rows))
         broadcast = [random((3, 1, 5), "float32"), random((2, 1), "float32", 0.5, 2)]
         cases.append(Case(name, broadcast, _wide(function)))
-        cases.append(Case(name, [random((7,), "float64"), random((), "float64", 1, 2)],
-                          _wide(function), tolerance=1e-9))
+        cases.append(
+            Case(
+                name,
+                [random((7,), "float64"), random((), "float64", 1, 2)],
+                _wide(function),
+                tolerance=1e-9,
+            )
+        )
     positive = [random((5, 3), "float32", 0.1, 3), random((5, 3), "float32", -2, 2)]
     cases.append(Case("power", positive, _wide(np.power)))
     for name in ("add", "subtract", "multiply", "maximum", "minimum", "floor_divide", "floor_mod"):
@@ -185,15 +195,14 @@ def _binary_cases() -> list[Case]:
     cases.append(Case("right_shift", shifts, np.right_shift))
     cases.append(Case("maximum", [SPECIAL, np.full_like(SPECIAL, 0.25)], np.maximum))
     cases.append(Case("minimum", [SPECIAL, np.full_like(SPECIAL, 0.25)], np.minimum))
-    cases.append(
-        Case("add", [random((4,)), np.array(2.5, "float32")], np.add, constants=[1])
-    )
+    cases.append(Case("add", [random((4,)), np.array(2.5, "float32")], np.add, constants=[1]))
     cases.append(
         Case("subtract", [np.array(2.5, "float32"), random((4,))], np.subtract, constants=[0])
     )
     cases.append(
-        Case("ewise_fma", [random((4, 3)), random((4, 3)), random((4, 3))],
-             lambda a, b, c: a * b + c)
+        Case(
+            "ewise_fma", [random((4, 3)), random((4, 3)), random((4, 3))], lambda a, b, c: a * b + c
+        )
     )
     return cases  # fmt: skip
 
@@ -204,9 +213,7 @@ def _cast_cases() -> list[Case]:
     for source in kinds:
         for target in kinds:
             x = random((3, 5), source, 0, 9)
-            cases.append(
-                Case("astype", [x], lambda x, t=target: x.astype(t), {"dtype": target})
-            )
+            cases.append(Case("astype", [x], lambda x, t=target: x.astype(t), {"dtype": target}))
     return cases
 
 

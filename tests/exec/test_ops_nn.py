@@ -73,14 +73,24 @@ def transposed(
 
 
 def _convolution_cases() -> list[Case]:
-    def case(ndim: int, x: Any, w: Any, strides: int = 1, padding: Any = 0, dilation: int = 1,
-             groups: int = 1, **more: Any) -> Case:
+    def case(
+        ndim: int,
+        x: Any,
+        w: Any,
+        strides: int = 1,
+        padding: Any = 0,
+        dilation: int = 1,
+        groups: int = 1,
+        **more: Any,
+    ) -> Case:
         steps, holes = [strides] * ndim, [dilation] * ndim
         pads = [padding] * ndim if isinstance(padding, int) else padding
         return Case(
-            f"nn.conv{ndim}d", [x, w],
+            f"nn.conv{ndim}d",
+            [x, w],
             lambda x, w: convolve(x, w, steps, pads, holes, groups),
-            {"strides": steps, "padding": pads, "dilation": holes, "groups": groups}, **more,
+            {"strides": steps, "padding": pads, "dilation": holes, "groups": groups},
+            **more,
         )
 
     images = [[random((n, 3, 8, 9)), random((4, 3, 3, 3))] for n in (1, 2, 5)]
@@ -100,10 +110,16 @@ def _convolution_cases() -> list[Case]:
     cases.append(case(2, *rows[0], 2, 1, dims={0: (1, 3, "m", 7)}, calls=rows))
     x, w = random((2, 3, 8, 9)), random((4, 3, 3, 3))
     cases.append(
-        Case("nn.conv2d", [x.transpose(0, 2, 3, 1).copy(), w.transpose(2, 3, 1, 0).copy()],
-             lambda x, w: convolve(x.transpose(0, 3, 1, 2), w.transpose(3, 2, 0, 1), (1, 1),
-                                   (1, 1), (1, 1)).transpose(0, 2, 3, 1).copy(),
-             {"data_layout": "NHWC", "kernel_layout": "HWIO", "padding": [1, 1]})
+        Case(
+            "nn.conv2d",
+            [x.transpose(0, 2, 3, 1).copy(), w.transpose(2, 3, 1, 0).copy()],
+            lambda x, w: (
+                convolve(x.transpose(0, 3, 1, 2), w.transpose(3, 2, 0, 1), (1, 1), (1, 1), (1, 1))
+                .transpose(0, 2, 3, 1)
+                .copy()
+            ),
+            {"data_layout": "NHWC", "kernel_layout": "HWIO", "padding": [1, 1]},
+        )
     )
     for ndim, x, w, strides, padding, extra, dilation, groups in (
         (2, random((2, 3, 4, 5)), random((3, 4, 3, 3)), 2, 1, 1, 1, 1),
@@ -114,18 +130,33 @@ def _convolution_cases() -> list[Case]:
         steps, pads = [strides] * ndim, [padding] * ndim
         more, holes = [extra] * ndim, [dilation] * ndim
         cases.append(
-            Case(f"nn.conv{ndim}d_transpose", [x, w],
-                 lambda x, w, s=steps, p=pads, m=more, d=holes, g=groups: transposed(
-                     x, w, s, p, m, d, g),
-                 {"strides": steps, "padding": pads, "output_padding": more, "dilation": holes,
-                  "groups": groups})
+            Case(
+                f"nn.conv{ndim}d_transpose",
+                [x, w],
+                lambda x, w, s=steps, p=pads, m=more, d=holes, g=groups: transposed(
+                    x, w, s, p, m, d, g
+                ),
+                {
+                    "strides": steps,
+                    "padding": pads,
+                    "output_padding": more,
+                    "dilation": holes,
+                    "groups": groups,
+                },
+            )
         )
     return cases  # fmt: skip
 
 
 def pool(
-    x: Any, kind: str, size: Any, strides: Any, padding: Any, dilation: Any,
-    ceil_mode: bool = False, count_include_pad: bool = False,
+    x: Any,
+    kind: str,
+    size: Any,
+    strides: Any,
+    padding: Any,
+    dilation: Any,
+    ceil_mode: bool = False,
+    count_include_pad: bool = False,
 ) -> np.ndarray:
     """Pooling of NC... data, window by window."""
     ndim = x.ndim - 2
@@ -179,40 +210,73 @@ def _pooling_cases() -> list[Case]:
             window, steps = [size, size], [strides, strides]
             pads, holes = [padding, padding], [dilation, dilation]
             cases.append(
-                Case(f"nn.{kind}_pool2d", [random((2, 3, 8, 9))],
-                     lambda x, k=kind, w=window, s=steps, p=pads, d=holes, c=ceil, n=counted: pool(
-                         x, k, w, s, p, d, c, n),
-                     {"pool_size": window, "strides": steps, "padding": pads, "dilation": holes,
-                      "ceil_mode": ceil, "count_include_pad": counted})
+                Case(
+                    f"nn.{kind}_pool2d",
+                    [random((2, 3, 8, 9))],
+                    lambda x, k=kind, w=window, s=steps, p=pads, d=holes, c=ceil, n=counted: pool(
+                        x, k, w, s, p, d, c, n
+                    ),
+                    {
+                        "pool_size": window,
+                        "strides": steps,
+                        "padding": pads,
+                        "dilation": holes,
+                        "ceil_mode": ceil,
+                        "count_include_pad": counted,
+                    },
+                )
             )
         cases.append(
-            Case(f"nn.{kind}_pool1d", [random((2, 3, 9))],
-                 lambda x, k=kind: pool(x, k, [3], [2], [1], [1], count_include_pad=True),
-                 {"pool_size": [3], "strides": [2], "padding": [1], "count_include_pad": True})
+            Case(
+                f"nn.{kind}_pool1d",
+                [random((2, 3, 9))],
+                lambda x, k=kind: pool(x, k, [3], [2], [1], [1], count_include_pad=True),
+                {"pool_size": [3], "strides": [2], "padding": [1], "count_include_pad": True},
+            )
         )
         cases.append(
-            Case(f"nn.{kind}_pool3d", [random((1, 2, 4, 5, 6))],
-                 lambda x, k=kind: pool(x, k, [2] * 3, [2] * 3, [0] * 3, [1] * 3),
-                 {"pool_size": [2] * 3, "strides": [2] * 3})
+            Case(
+                f"nn.{kind}_pool3d",
+                [random((1, 2, 4, 5, 6))],
+                lambda x, k=kind: pool(x, k, [2] * 3, [2] * 3, [0] * 3, [1] * 3),
+                {"pool_size": [2] * 3, "strides": [2] * 3},
+            )
         )
         batches = [[random((n, 2, 6, 6))] for n in (1, 3)]
         cases.append(
-            Case(f"nn.{kind}_pool2d", batches[0],
-                 lambda x, k=kind: pool(x, k, [2, 2], [2, 2], [0, 0], [1, 1]),
-                 {"pool_size": [2, 2], "strides": [2, 2]}, {0: ("n", 2, 6, 6)}, calls=batches)
+            Case(
+                f"nn.{kind}_pool2d",
+                batches[0],
+                lambda x, k=kind: pool(x, k, [2, 2], [2, 2], [0, 0], [1, 1]),
+                {"pool_size": [2, 2], "strides": [2, 2]},
+                {0: ("n", 2, 6, 6)},
+                calls=batches,
+            )
         )
     for shape, wanted in (((2, 3, 8, 9), (1, 1)), ((2, 3, 8, 9), (3, 4)), ((1, 2, 6, 6), (2, 3))):
         cases.append(
-            Case("nn.adaptive_avg_pool2d", [random(shape)], lambda x, w=wanted: adaptive(x, w),
-                 {"output_size": list(wanted)})
+            Case(
+                "nn.adaptive_avg_pool2d",
+                [random(shape)],
+                lambda x, w=wanted: adaptive(x, w),
+                {"output_size": list(wanted)},
+            )
         )
     cases.append(
-        Case("nn.adaptive_avg_pool1d", [random((2, 3, 7))], lambda x: adaptive(x, (3,)),
-             {"output_size": [3]})
+        Case(
+            "nn.adaptive_avg_pool1d",
+            [random((2, 3, 7))],
+            lambda x: adaptive(x, (3,)),
+            {"output_size": [3]},
+        )
     )
     cases.append(
-        Case("nn.adaptive_avg_pool3d", [random((1, 2, 3, 4, 5))],
-             lambda x: adaptive(x, (2, 2, 2)), {"output_size": [2, 2, 2]})
+        Case(
+            "nn.adaptive_avg_pool3d",
+            [random((1, 2, 3, 4, 5))],
+            lambda x: adaptive(x, (2, 2, 2)),
+            {"output_size": [2, 2, 2]},
+        )
     )
     return cases  # fmt: skip
 
@@ -233,9 +297,7 @@ def attend(q: Any, k: Any, v: Any, bias: Any = None, scale: Any = None, mask: An
 
 def _attention_cases() -> list[Case]:
     q, k, v = random((2, 5, 3, 8)), random((2, 7, 3, 8)), random((2, 7, 3, 6))
-    calls = [
-        [random((2, n, 3, 8)), random((2, n, 3, 8)), random((2, n, 3, 8))] for n in (1, 4, 17)
-    ]
+    calls = [[random((2, n, 3, 8)), random((2, n, 3, 8)), random((2, n, 3, 8))] for n in (1, 4, 17)]
     dims = dict.fromkeys(range(3), (2, "n", 3, 8))
     return [
         Case("nn.attention", [q, k, v], attend),
@@ -286,9 +348,13 @@ def _cubic_weights(t: np.ndarray, a: float = -0.75) -> list[np.ndarray]:
 
 def _resize_cases() -> list[Case]:
     volumes = [
-        Case("image.resize3d", [random((1, 2, 3, 4, 5)), (6, 3, 7)],
-             lambda x, s, m=method: resize(x, s, m, "half_pixel"), {"method": method},
-             tolerance=1e-4)
+        Case(
+            "image.resize3d",
+            [random((1, 2, 3, 4, 5)), (6, 3, 7)],
+            lambda x, s, m=method: resize(x, s, m, "half_pixel"),
+            {"method": method},
+            tolerance=1e-4,
+        )
         for method in ("nearest_neighbor", "linear")
     ]
     return volumes + [
@@ -350,8 +416,12 @@ def grid_sample(x: Any, grid: Any, method: str, padding: str, align_corners: boo
 
 def _sampling_cases() -> list[Case]:
     cases = [
-        Case("image.affine_grid", [random((2, 2, 3)), (4, 5)],
-             lambda m, s, a=align: affine_grid(m, s, a), {"align_corners": align})
+        Case(
+            "image.affine_grid",
+            [random((2, 2, 3)), (4, 5)],
+            lambda m, s, a=align: affine_grid(m, s, a),
+            {"align_corners": align},
+        )
         for align in (True, False)
     ]
     for method in ("bilinear", "nearest", "bicubic"):
@@ -359,17 +429,23 @@ def _sampling_cases() -> list[Case]:
             for align in (True, False):
                 attributes = {"method": method, "padding_mode": padding, "align_corners": align}
                 cases.append(
-                    Case("image.grid_sample",
-                         [random((2, 3, 5, 6)), random((2, 2, 3, 4), low=-1.4, high=1.4)],
-                         lambda x, g, m=method, p=padding, a=align: grid_sample(x, g, m, p, a),
-                         attributes, tolerance=2e-4)
+                    Case(
+                        "image.grid_sample",
+                        [random((2, 3, 5, 6)), random((2, 2, 3, 4), low=-1.4, high=1.4)],
+                        lambda x, g, m=method, p=padding, a=align: grid_sample(x, g, m, p, a),
+                        attributes,
+                        tolerance=2e-4,
+                    )
                 )
     prob = np.array([[0.1, 0.2, 0.7], [0.5, 0.5, 0.0]], "float32")
     sample = np.array([[0.05], [0.15], [0.95], [0.6], [1.0]], "float32")
     row = np.array([[0], [0], [0], [1], [1]], "int64")
     cases.append(
-        Case("multinomial_from_uniform", [prob, sample, row],
-             lambda *_: np.array([[0], [1], [2], [1], [2]], "int64"))
+        Case(
+            "multinomial_from_uniform",
+            [prob, sample, row],
+            lambda *_: np.array([[0], [1], [2], [1], [2]], "int64"),
+        )
     )
     cases += [Case(name, [random((3, 4))], lambda x: x) for name in MARKS]
     return cases  # fmt: skip

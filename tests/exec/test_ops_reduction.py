@@ -176,8 +176,12 @@ def _norm_cases() -> list[Case]:
     for name, function in (("nn.softmax", softmax), ("nn.log_softmax", log_softmax)):
         for shape, axis in (((4, 7), -1), ((3, 5, 2), 1), ((1, 1), -1), ((6,), 0)):
             cases.append(
-                Case(name, [random(shape, low=-9, high=9)],
-                     lambda x, f=function, a=axis: f(x, a), {"axis": axis})
+                Case(
+                    name,
+                    [random(shape, low=-9, high=9)],
+                    lambda x, f=function, a=axis: f(x, a),
+                    {"axis": axis},
+                )
             )
         rows = [[random((n, 10), low=-50, high=50)] for n in (1, 4, 23)]
         cases.append(Case(name, rows[0], function, {}, {0: ("n", 10)}, calls=rows))
@@ -190,39 +194,67 @@ def _norm_cases() -> list[Case]:
     norm = {"axes": [-1]}
     rows = [[random((n, 8)), *affine] for n in (1, 5, 17)]
     cases.append(
-        Case("nn.layer_norm", rows[0], lambda *a: layer_norm(*a, (-1,)), norm, {0: ("n", 8)},
-             calls=rows)
+        Case(
+            "nn.layer_norm",
+            rows[0],
+            lambda *a: layer_norm(*a, (-1,)),
+            norm,
+            {0: ("n", 8)},
+            calls=rows,
+        )
     )
     cases.append(
-        Case("nn.layer_norm", [random((3, 4, 5)), random((4, 5)), random((4, 5))],
-             lambda *a: layer_norm(*a, (1, 2)), {"axes": [1, 2]})
+        Case(
+            "nn.layer_norm",
+            [random((3, 4, 5)), random((4, 5)), random((4, 5))],
+            lambda *a: layer_norm(*a, (1, 2)),
+            {"axes": [1, 2]},
+        )
     )
     cases.append(
         Case("nn.rms_norm", [random((3, 8)), random((8,))], lambda *a: rms_norm(*a, (-1,)), norm)
     )
     image = [random((2, 6, 3, 4)), random((6,)), random((6,))]
     cases.append(
-        Case("nn.group_norm", image, lambda *a: group_norm(*a, 3),
-             {"num_groups": 3, "channel_axis": 1, "axes": [2, 3]})
+        Case(
+            "nn.group_norm",
+            image,
+            lambda *a: group_norm(*a, 3),
+            {"num_groups": 3, "channel_axis": 1, "axes": [2, 3]},
+        )
     )
     cases.append(
-        Case("nn.instance_norm", image, lambda *a: group_norm(*a, 6),
-             {"channel_axis": 1, "axes": [2, 3]})
+        Case(
+            "nn.instance_norm",
+            image,
+            lambda *a: group_norm(*a, 6),
+            {"channel_axis": 1, "axes": [2, 3]},
+        )
     )
     moving = [*image, random((6,)), random((6,), low=0.5, high=2)]
     for training in (False, True):
         cases.append(
-            Case("nn.batch_norm", moving, lambda *a, t=training: batch_norm(*a, t),
-                 {"axis": 1, "training": training})
+            Case(
+                "nn.batch_norm",
+                moving,
+                lambda *a, t=training: batch_norm(*a, t),
+                {"axis": 1, "training": training},
+            )
         )
     cases.append(Case("nn.dropout", [random((3, 4))], lambda x: (x, np.ones_like(x))))
     cases.append(
-        Case("nn.prelu", [random((2, 3, 4)), random((3,))],
-             lambda x, a: np.where(x > 0, x, x * a.reshape(1, 3, 1)).astype("float32"))
+        Case(
+            "nn.prelu",
+            [random((2, 3, 4)), random((3,))],
+            lambda x, a: np.where(x > 0, x, x * a.reshape(1, 3, 1)).astype("float32"),
+        )
     )
     cases.append(
-        Case("nn.cross_entropy_with_logits", [random((4, 3)), random((4, 3))],
-             lambda x, y: np.float32(-(x * y).sum() / 4))
+        Case(
+            "nn.cross_entropy_with_logits",
+            [random((4, 3)), random((4, 3))],
+            lambda x, y: np.float32(-(x * y).sum() / 4),
+        )
     )
     return [*cases, *_loss_cases()]  # fmt: skip
 

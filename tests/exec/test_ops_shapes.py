@@ -35,43 +35,77 @@ def _rearranging_cases() -> list[Case]:
         Case("squeeze", [random((3, 4))], lambda x: x, {"axis": [0]}),
         Case("broadcast_to", [random((3, 1)), (2, 3, 5)], np.broadcast_to),
         Case("broadcast_to", [random(()), (4,)], np.broadcast_to),
-        Case("concat", [[random((2, 3)), random((1, 3)), random((4, 3))]],
-             lambda xs: np.concatenate(xs, 0)),
-        Case("concat", [[random((2, 3)), random((2, 0)), random((2, 2))]],
-             lambda xs: np.concatenate(xs, 1), {"axis": -1}),
+        Case(
+            "concat",
+            [[random((2, 3)), random((1, 3)), random((4, 3))]],
+            lambda xs: np.concatenate(xs, 0),
+        ),
+        Case(
+            "concat",
+            [[random((2, 3)), random((2, 0)), random((2, 2))]],
+            lambda xs: np.concatenate(xs, 1),
+            {"axis": -1},
+        ),
         Case("concat", [[random((3,)), random((4,))]], np.concatenate, {"axis": None}),
         Case("stack", [[random((2, 3)), random((2, 3))]], lambda xs: np.stack(xs, 1), {"axis": 1}),
-        Case("stack", [[random((2, 3)), random((2, 3))]], lambda xs: np.stack(xs, -1),
-             {"axis": -1}),
+        Case(
+            "stack", [[random((2, 3)), random((2, 3))]], lambda xs: np.stack(xs, -1), {"axis": -1}
+        ),
         Case("split", [random((6, 4))], lambda x: np.split(x, 3), {"indices_or_sections": 3}),
-        Case("split", [random((10, 4))], lambda x: (x[:4], x[4:8], x[8:]),
-             {"indices_or_sections": 3}),
-        Case("split", [random((5, 10))], lambda x: np.split(x, [2, 5], 1),
-             {"indices_or_sections": [2, 5], "axis": 1}),
+        Case(
+            "split", [random((10, 4))], lambda x: (x[:4], x[4:8], x[8:]), {"indices_or_sections": 3}
+        ),
+        Case(
+            "split",
+            [random((5, 10))],
+            lambda x: np.split(x, [2, 5], 1),
+            {"indices_or_sections": [2, 5], "axis": 1},
+        ),
         Case("repeat", [x], lambda x: np.repeat(x, 3), {"repeats": 3}),
         Case("repeat", [x], lambda x: np.repeat(x, 2, 1), {"repeats": 2, "axis": 1}),
         Case("tile", [x], lambda x: np.tile(x, (2, 1, 3)), {"repeats": [2, 1, 3]}),
         Case("tile", [random((3,))], lambda x: np.tile(x, (2, 2)), {"repeats": [2, 2]}),
         Case("flip", [x], lambda x: np.flip(x, 1), {"axis": 1}),
         Case("flip", rows[2], lambda x: np.flip(x, 0), {"axis": 0}, n6, calls=rows),
-        Case("meshgrid", [[random((3,)), random((4,))]],
-             lambda xs: [g.copy() for g in np.meshgrid(*xs, indexing="ij")]),
+        Case(
+            "meshgrid",
+            [[random((3,)), random((4,))]],
+            lambda xs: [g.copy() for g in np.meshgrid(*xs, indexing="ij")],
+        ),
         Case("collapse_sum_to", [x, (3, 1)], lambda x, s: x.sum((0, 2)).reshape(3, 1)),
         Case("collapse_sum_like", [x, random((1, 4))], lambda x, t: x.sum((0, 1)).reshape(1, 4)),
         Case("nn.pixel_shuffle", [random((2, 8, 3, 2))], _pixel_shuffle, {"upscale_factor": 2}),
-        Case("reverse_sequence", [random((4, 3)), np.array([1, 4, 2], "int64")],
-             _reverse_sequence, {"seq_axis": 0, "batch_axis": 1}),
+        Case(
+            "reverse_sequence",
+            [random((4, 3)), np.array([1, 4, 2], "int64")],
+            _reverse_sequence,
+            {"seq_axis": 0, "batch_axis": 1},
+        ),
     ]
-    for mode, name in (("constant", "constant"), ("reflect", "reflect"), ("replicate", "edge"),
-                       ("circular", "wrap")):
+    for mode, name in (
+        ("constant", "constant"),
+        ("reflect", "reflect"),
+        ("replicate", "edge"),
+        ("circular", "wrap"),
+    ):
         cases.append(
-            Case("nn.pad", [random((4, 5))], lambda x, m=name: np.pad(x, ((1, 2), (0, 3)), m),
-                 {"pad_width": [1, 2, 0, 3], "pad_mode": mode})
+            Case(
+                "nn.pad",
+                [random((4, 5))],
+                lambda x, m=name: np.pad(x, ((1, 2), (0, 3)), m),
+                {"pad_width": [1, 2, 0, 3], "pad_mode": mode},
+            )
         )
     padded = {"pad_width": [0, 1, 2, 0], "pad_value": 1.5}
     cases.append(
-        Case("nn.pad", rows[1], lambda x: np.pad(x, ((0, 1), (2, 0)), constant_values=1.5),
-             padded, n6, calls=rows)
+        Case(
+            "nn.pad",
+            rows[1],
+            lambda x: np.pad(x, ((0, 1), (2, 0)), constant_values=1.5),
+            padded,
+            n6,
+            calls=rows,
+        )
     )
     return cases  # fmt: skip
 
@@ -101,36 +135,76 @@ def _selecting_cases() -> list[Case]:
         Case("take", [random((7,)), index], np.take),
         Case("take", [x, 3], lambda x, i: x[:, 3], {"axis": 1}),
         Case("take", rows[1], lambda x, i: x[i], {"axis": 0}, {0: ("n", 3)}, calls=rows),
-        Case("take", [random((4,)), np.array([-5, 9, 1], "int32")],
-             lambda x, i: np.take(x, i, mode="wrap"), {"mode": "wrap"}),
-        Case("take", [random((4,)), np.array([-5, 9, 1], "int32")],
-             lambda x, i: np.take(x, i, mode="clip"), {"mode": "clip"}),
-        Case("take", [random((4,)), np.array([1, 9, 2], "int32")],
-             lambda x, i: np.where(i < 4, x[np.minimum(i, 3)], np.nan).astype("float32"),
-             {"mode": "nan"}),
-        Case("take", [random((4,)), np.array([-5, 2**30, 1], "int32")],
-             lambda x, i: np.take(x, i, mode="clip")),
-        Case("strided_slice", [x, (0, 1), (1, 0), (5, 6), (2, 3)],
-             lambda x, *_: x[1:5:2, 0:6:3]),
+        Case(
+            "take",
+            [random((4,)), np.array([-5, 9, 1], "int32")],
+            lambda x, i: np.take(x, i, mode="wrap"),
+            {"mode": "wrap"},
+        ),
+        Case(
+            "take",
+            [random((4,)), np.array([-5, 9, 1], "int32")],
+            lambda x, i: np.take(x, i, mode="clip"),
+            {"mode": "clip"},
+        ),
+        Case(
+            "take",
+            [random((4,)), np.array([1, 9, 2], "int32")],
+            lambda x, i: np.where(i < 4, x[np.minimum(i, 3)], np.nan).astype("float32"),
+            {"mode": "nan"},
+        ),
+        Case(
+            "take",
+            [random((4,)), np.array([-5, 2**30, 1], "int32")],
+            lambda x, i: np.take(x, i, mode="clip"),
+        ),
+        Case("strided_slice", [x, (0, 1), (1, 0), (5, 6), (2, 3)], lambda x, *_: x[1:5:2, 0:6:3]),
         Case("strided_slice", [x, (1,), (-1,), (-7,), (-2,)], lambda x, *_: x[:, ::-2]),
         Case("strided_slice", [x, (-1,), (2,), (100,)], lambda x, *_: x[:, :, 2:]),
         Case("strided_slice", [x, (0,), (4,), (2,)], lambda x, *_: x[4:2]),
-        Case("strided_slice", [*rows[0][:1], (0,), (1,), ("n",)], lambda x, *_: x[1:], {},
-             {0: ("n", 3)}, calls=[[r[0], (0,), (1,), ("n",)] for r in rows]),
+        Case(
+            "strided_slice",
+            [*rows[0][:1], (0,), (1,), ("n",)],
+            lambda x, *_: x[1:],
+            {},
+            {0: ("n", 3)},
+            calls=[[r[0], (0,), (1,), ("n",)] for r in rows],
+        ),
         Case("gather_elements", [small, at], lambda x, i: np.take_along_axis(x, i, 0)),
-        Case("gather_elements", [small, np.array([[0, -1], [2, 1], [4, 0], [1, 1]], "int64")],
-             lambda x, i: np.take_along_axis(x, i, 1), {"axis": 1}),
-        Case("gather_nd", [x, np.array([[0, 1], [4, 5], [2, 3]], "int64")],
-             lambda x, i: x[i[:, 0], i[:, 1]]),
-        Case("gather_nd", [random((2, 3, 4)), np.array([[[2]], [[0]]], "int64")],
-             lambda x, i: np.stack([x[b][i[b, :, 0]] for b in range(2)]), {"batch_dims": 1}),
-        Case("index_tensor", [x, [np.array([[0], [2]], "int64"), np.array([1, 5], "int64")]],
-             lambda x, i: x[i[0], i[1]]),
-        Case("one_hot", [np.array([0, 2, 1], "int32"), 5, 1],
-             lambda i, on, off: np.where(np.eye(4, dtype="int64")[i] == 1, on, off), {"depth": 4}),
-        Case("one_hot", [np.array([[0, 2]], "int64"), 1.0, 0.0],
-             lambda i, *_: np.eye(3, dtype="float32")[i].transpose(0, 2, 1),
-             {"depth": 3, "axis": 1}),
+        Case(
+            "gather_elements",
+            [small, np.array([[0, -1], [2, 1], [4, 0], [1, 1]], "int64")],
+            lambda x, i: np.take_along_axis(x, i, 1),
+            {"axis": 1},
+        ),
+        Case(
+            "gather_nd",
+            [x, np.array([[0, 1], [4, 5], [2, 3]], "int64")],
+            lambda x, i: x[i[:, 0], i[:, 1]],
+        ),
+        Case(
+            "gather_nd",
+            [random((2, 3, 4)), np.array([[[2]], [[0]]], "int64")],
+            lambda x, i: np.stack([x[b][i[b, :, 0]] for b in range(2)]),
+            {"batch_dims": 1},
+        ),
+        Case(
+            "index_tensor",
+            [x, [np.array([[0], [2]], "int64"), np.array([1, 5], "int64")]],
+            lambda x, i: x[i[0], i[1]],
+        ),
+        Case(
+            "one_hot",
+            [np.array([0, 2, 1], "int32"), 5, 1],
+            lambda i, on, off: np.where(np.eye(4, dtype="int64")[i] == 1, on, off),
+            {"depth": 4},
+        ),
+        Case(
+            "one_hot",
+            [np.array([[0, 2]], "int64"), 1.0, 0.0],
+            lambda i, *_: np.eye(3, dtype="float32")[i].transpose(0, 2, 1),
+            {"depth": 3, "axis": 1},
+        ),
         Case("slice_scatter", [random((8, 4)), random((3, 4)), 1, 7, 2], _slice_scatter),
     ]
     return cases  # fmt: skip
@@ -233,9 +307,7 @@ def _product_cases() -> list[Case]:
     rows = [[random((n, 12)), random((12, 9))] for n in (0, 1, 3, 50)]
     cases.append(Case("matmul", rows[1], np.matmul, {}, {0: ("n", 12)}, calls=rows))
     inner = [[random((4, n)), random((n, 6))] for n in (1, 8, 31)]
-    cases.append(
-        Case("matmul", inner[0], np.matmul, {}, {0: (4, "n"), 1: ("n", 6)}, calls=inner)
-    )
+    cases.append(Case("matmul", inner[0], np.matmul, {}, {0: (4, "n"), 1: ("n", 6)}, calls=inner))
     batches = [[random((n, 3, 4)), random((n, 4, 5))] for n in (1, 2, 5)]
     cases.append(
         Case("matmul", batches[0], np.matmul, {}, {0: ("n", 3, 4), 1: ("n", 4, 5)}, calls=batches)

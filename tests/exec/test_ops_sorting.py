@@ -24,18 +24,32 @@ def _scan_cases() -> list[Case]:
     cases = []
     for name, function, start in (("cumsum", np.cumsum, 0), ("cumprod", np.cumprod, 1)):
         for axis, dtype, exclusive in (
-            (None, None, False), (0, None, False), (-1, None, True), (1, "float64", False),
+            (None, None, False),
+            (0, None, False),
+            (-1, None, True),
+            (1, "float64", False),
         ):
             cases.append(
-                Case(name, [random((3, 5, 4), low=0.5, high=1.5)],
-                     lambda x, f=function, a=axis, d=dtype, e=exclusive, s=start: scan(
-                         x, f, a, d, e, s),
-                     {"axis": axis, "dtype": dtype, "exclusive": exclusive}, tolerance=1e-4)
+                Case(
+                    name,
+                    [random((3, 5, 4), low=0.5, high=1.5)],
+                    lambda x, f=function, a=axis, d=dtype, e=exclusive, s=start: scan(
+                        x, f, a, d, e, s
+                    ),
+                    {"axis": axis, "dtype": dtype, "exclusive": exclusive},
+                    tolerance=1e-4,
+                )
             )
         rows = [[random((n, 3), "int32", -3, 3)] for n in (1, 7, 20)]
         cases.append(
-            Case(name, rows[0], lambda x, f=function: f(x, axis=0, dtype="int32"), {"axis": 0},
-                 {0: ("n", 3)}, calls=rows)
+            Case(
+                name,
+                rows[0],
+                lambda x, f=function: f(x, axis=0, dtype="int32"),
+                {"axis": 0},
+                {0: ("n", 3)},
+                calls=rows,
+            )
         )
     return cases  # fmt: skip
 
@@ -56,8 +70,15 @@ def _sorting_cases() -> list[Case]:
     cases = []
     for descending in (False, True):
         attributes = {"descending": descending}
-        for x, axis in ((random((3, 17)), -1), (random((9, 4)), 0), (ties, 1), (special, 0),
-                        (random((2, 5, 3)), 1), (random((1,)), 0)):
+        for x, axis in (
+            (random((3, 17)), -1),
+            (random((9, 4)), 0),
+            (ties, 1),
+            (special, 0),
+            (random((2, 5, 3)), 1),
+            (random((1,)), 0),
+        ):
+
             def taken(x: Any, a: int = axis, d: bool = descending) -> np.ndarray:
                 return np.take_along_axis(x, order(x, a, d), a)
 
@@ -68,10 +89,17 @@ def _sorting_cases() -> list[Case]:
             cases.append(Case("argsort", [x], indices, {"axis": axis, **attributes}))
         rows = [[random((2, n))] for n in (1, 2, 3, 31, 64)]
         cases.append(
-            Case("argsort", rows[0], lambda x, d=descending: order(x, 1, d),
-                 {"dtype": "int64", **attributes}, {0: (2, "n")}, calls=rows)
+            Case(
+                "argsort",
+                rows[0],
+                lambda x, d=descending: order(x, 1, d),
+                {"dtype": "int64", **attributes},
+                {0: (2, "n")},
+                calls=rows,
+            )
         )
     for largest in (True, False):
+
         def best(x: Any, largest: bool = largest) -> tuple[np.ndarray, np.ndarray]:
             chosen = order(x, -1, largest)[:, :3]
             return np.take_along_axis(x, chosen, -1), chosen.astype("int32")
@@ -81,19 +109,35 @@ def _sorting_cases() -> list[Case]:
         numbers = np.stack([special, special[::-1]])
         cases.append(Case("topk", [numbers], best, {"k": 3, "largest": largest}))
     cases.append(
-        Case("topk", [random((100, 2))], lambda x: order(x, 0, True)[:70].astype("int32"),
-             {"k": 70, "axis": 0, "ret_type": "indices"})
+        Case(
+            "topk",
+            [random((100, 2))],
+            lambda x: order(x, 0, True)[:70].astype("int32"),
+            {"k": 70, "axis": 0, "ret_type": "indices"},
+        )
     )
     cases.append(
-        Case("topk", [random((4, 9))], lambda x: np.sort(x, 0)[::-1][:2].copy(),
-             {"k": 2, "axis": 0, "ret_type": "values"})
+        Case(
+            "topk",
+            [random((4, 9))],
+            lambda x: np.sort(x, 0)[::-1][:2].copy(),
+            {"k": 2, "axis": 0, "ret_type": "values"},
+        )
     )
     cases += [
         Case("median", [random((5, 7))], lambda x: np.sort(x, None)[17]),
-        Case("median", [random((5, 8))], lambda x: (np.sort(x, 1)[:, 3],
-             np.argsort(x, 1, kind="stable")[:, 3]), {"axis": [1]}),
-        Case("median", [random((5, 7))], lambda x: (np.sort(x, 0)[2:3],
-             np.argsort(x, 0, kind="stable")[2:3]), {"axis": [0], "keepdims": True}),
+        Case(
+            "median",
+            [random((5, 8))],
+            lambda x: (np.sort(x, 1)[:, 3], np.argsort(x, 1, kind="stable")[:, 3]),
+            {"axis": [1]},
+        ),
+        Case(
+            "median",
+            [random((5, 7))],
+            lambda x: (np.sort(x, 0)[2:3], np.argsort(x, 0, kind="stable")[2:3]),
+            {"axis": [0], "keepdims": True},
+        ),
     ]
     return cases  # fmt: skip
 
@@ -134,38 +178,62 @@ def _scatter_cases() -> list[Case]:
     cases = []
     for reduction in ("update", "add", "mul", "mean", "max", "min"):
         cases.append(
-            Case("scatter_elements", [random((4, 3)), indices, random((2, 3))],
-                 lambda *a, r=reduction: scatter_elements(*a, 0, r), {"reduction": reduction})
+            Case(
+                "scatter_elements",
+                [random((4, 3)), indices, random((2, 3))],
+                lambda *a, r=reduction: scatter_elements(*a, 0, r),
+                {"reduction": reduction},
+            )
         )
         cases.append(
-            Case("scatter_nd", [random((5, 3)), np.array([[1], [4], [1]], "int64"),
-                                random((3, 3))],
-                 lambda x, i, u, r=reduction: scatter(x, [tuple(p) for p in i], u, r),
-                 {"reduction": reduction})
+            Case(
+                "scatter_nd",
+                [random((5, 3)), np.array([[1], [4], [1]], "int64"), random((3, 3))],
+                lambda x, i, u, r=reduction: scatter(x, [tuple(p) for p in i], u, r),
+                {"reduction": reduction},
+            )
         )
     cases.append(
-        Case("scatter_elements", [random((3, 5)), np.array([[1, 4]], "int32"), random((1, 2))],
-             lambda *a: scatter_elements(*a, 1, "update"), {"axis": 1})
+        Case(
+            "scatter_elements",
+            [random((3, 5)), np.array([[1, 4]], "int32"), random((1, 2))],
+            lambda *a: scatter_elements(*a, 1, "update"),
+            {"axis": 1},
+        )
     )
     cases.append(
-        Case("scatter_nd", [random((3, 4)), np.array([[0, 1], [2, 3], [9, 0]], "int64"),
-                            random((3,))],
-             lambda x, i, u: scatter(x, [tuple(p) for p in i], u, "update"))
+        Case(
+            "scatter_nd",
+            [random((3, 4)), np.array([[0, 1], [2, 3], [9, 0]], "int64"), random((3,))],
+            lambda x, i, u: scatter(x, [tuple(p) for p in i], u, "update"),
+        )
     )
     pair = [np.array([0, 2, 2], "int64"), np.array([1, -1, -1], "int64")]
     cases.append(
-        Case("index_put", [random((3, 4)), pair, random((3,))],
-             lambda x, i, v: scatter(x, list(zip(*i, strict=True)), v, "update"))
+        Case(
+            "index_put",
+            [random((3, 4)), pair, random((3,))],
+            lambda x, i, v: scatter(x, list(zip(*i, strict=True)), v, "update"),
+        )
     )
     cases.append(
-        Case("index_put", [random((3, 4)), pair, random((3,))],
-             lambda x, i, v: scatter(x, list(zip(*i, strict=True)), v, "add"),
-             {"accumulate": True})
+        Case(
+            "index_put",
+            [random((3, 4)), pair, random((3,))],
+            lambda x, i, v: scatter(x, list(zip(*i, strict=True)), v, "add"),
+            {"accumulate": True},
+        )
     )
     rows = [[random((n, 2)), np.array([[0, n - 1]], "int64"), random((1, 2))] for n in (1, 6)]
     cases.append(
-        Case("scatter_elements", rows[1], lambda *a: scatter_elements(*a, 0, "add"),
-             {"reduction": "add"}, {0: ("n", 2)}, calls=rows)
+        Case(
+            "scatter_elements",
+            rows[1],
+            lambda *a: scatter_elements(*a, 0, "add"),
+            {"reduction": "add"},
+            {0: ("n", 2)},
+            calls=rows,
+        )
     )
     return cases  # fmt: skip
 

@@ -33,7 +33,9 @@ def text_of(program: str, names: dict) -> list[str]:
     for line in function.script().splitlines():
         if not line or line.lstrip().startswith(("#", "@", "T.func_attr", "def ")):
             continue
-        line = line.replace("T.sblock_alloc_buffer", "T.alloc_buffer").replace("T.sblock", "T.block")
+        line = line.replace("T.sblock_alloc_buffer", "T.alloc_buffer").replace(
+            "T.sblock", "T.block"
+        )
         lines.append(re.sub(r"T\.let\[(T\.\w+)\]", r"\1", line))
     return lines
 

@@ -53,7 +53,12 @@ def seed_after_zero() -> IRModule:
     @I.ir_module
     class Module:
         @T.prim_func(private=True)
-        def fused_matmul1_add1(lv3: T.Buffer((T.int64(1), T.int64(256)), "float32"), lv4: T.Buffer((T.int64(256), T.int64(10)), "float32"), p_fc2_bias: T.Buffer((T.int64(10),), "float32"), T_add_intermediate: T.Buffer((T.int64(1), T.int64(10)), "float32")):
+        def fused_matmul1_add1(
+            lv3: T.Buffer((T.int64(1), T.int64(256)), "float32"),
+            lv4: T.Buffer((T.int64(256), T.int64(10)), "float32"),
+            p_fc2_bias: T.Buffer((T.int64(10),), "float32"),
+            T_add_intermediate: T.Buffer((T.int64(1), T.int64(10)), "float32"),
+        ):
             T.func_attr({"tir.noalias": T.bool(True)})
             # with T.block("root"):
             matmul_intermediate = T.alloc_buffer((T.int64(1), T.int64(10)))
@@ -64,16 +69,25 @@ def seed_after_zero() -> IRModule:
                     T.writes(matmul_intermediate[v_i0, v_i1])
                     with T.init():
                         matmul_intermediate[v_i0, v_i1] = T.float32(0.0)
-                    matmul_intermediate[v_i0, v_i1] = matmul_intermediate[v_i0, v_i1] + lv3[v_i0, v_k] * lv4[v_k, v_i1]
+                    matmul_intermediate[v_i0, v_i1] = (
+                        matmul_intermediate[v_i0, v_i1] + lv3[v_i0, v_k] * lv4[v_k, v_i1]
+                    )
             for ax0, ax1 in T.grid(T.int64(1), T.int64(10)):
                 with T.block("T_add"):
                     v_ax0, v_ax1 = T.axis.remap("SS", [ax0, ax1])
                     T.reads(matmul_intermediate[v_ax0, v_ax1], p_fc2_bias[v_ax1])
                     T.writes(T_add_intermediate[v_ax0, v_ax1])
-                    T_add_intermediate[v_ax0, v_ax1] = matmul_intermediate[v_ax0, v_ax1] + p_fc2_bias[v_ax1]
+                    T_add_intermediate[v_ax0, v_ax1] = (
+                        matmul_intermediate[v_ax0, v_ax1] + p_fc2_bias[v_ax1]
+                    )
 
         @T.prim_func(private=True)
-        def fused_matmul_add_relu(x: T.Buffer((T.int64(1), T.int64(784)), "float32"), lv: T.Buffer((T.int64(784), T.int64(256)), "float32"), p_fc1_bias: T.Buffer((T.int64(256),), "float32"), compute_intermediate: T.Buffer((T.int64(1), T.int64(256)), "float32")):
+        def fused_matmul_add_relu(
+            x: T.Buffer((T.int64(1), T.int64(784)), "float32"),
+            lv: T.Buffer((T.int64(784), T.int64(256)), "float32"),
+            p_fc1_bias: T.Buffer((T.int64(256),), "float32"),
+            compute_intermediate: T.Buffer((T.int64(1), T.int64(256)), "float32"),
+        ):
             T.func_attr({"tir.noalias": T.bool(True)})
             # with T.block("root"):
             matmul_intermediate = T.alloc_buffer((T.int64(1), T.int64(256)))
@@ -85,22 +99,31 @@ def seed_after_zero() -> IRModule:
                     T.writes(matmul_intermediate[v_i0, v_i1])
                     with T.init():
                         matmul_intermediate[v_i0, v_i1] = T.float32(0.0)
-                    matmul_intermediate[v_i0, v_i1] = matmul_intermediate[v_i0, v_i1] + x[v_i0, v_k] * lv[v_k, v_i1]
+                    matmul_intermediate[v_i0, v_i1] = (
+                        matmul_intermediate[v_i0, v_i1] + x[v_i0, v_k] * lv[v_k, v_i1]
+                    )
             for ax0, ax1 in T.grid(T.int64(1), T.int64(256)):
                 with T.block("T_add"):
                     v_ax0, v_ax1 = T.axis.remap("SS", [ax0, ax1])
                     T.reads(matmul_intermediate[v_ax0, v_ax1], p_fc1_bias[v_ax1])
                     T.writes(T_add_intermediate[v_ax0, v_ax1])
-                    T_add_intermediate[v_ax0, v_ax1] = matmul_intermediate[v_ax0, v_ax1] + p_fc1_bias[v_ax1]
+                    T_add_intermediate[v_ax0, v_ax1] = (
+                        matmul_intermediate[v_ax0, v_ax1] + p_fc1_bias[v_ax1]
+                    )
             for i0, i1 in T.grid(T.int64(1), T.int64(256)):
                 with T.block("compute"):
                     v_i0, v_i1 = T.axis.remap("SS", [i0, i1])
                     T.reads(T_add_intermediate[v_i0, v_i1])
                     T.writes(compute_intermediate[v_i0, v_i1])
-                    compute_intermediate[v_i0, v_i1] = T.max(T_add_intermediate[v_i0, v_i1], T.float32(0.0))
+                    compute_intermediate[v_i0, v_i1] = T.max(
+                        T_add_intermediate[v_i0, v_i1], T.float32(0.0)
+                    )
 
         @T.prim_func(private=True)
-        def transpose(p_fc1_weight: T.Buffer((T.int64(256), T.int64(784)), "float32"), T_transpose: T.Buffer((T.int64(784), T.int64(256)), "float32")):
+        def transpose(
+            p_fc1_weight: T.Buffer((T.int64(256), T.int64(784)), "float32"),
+            T_transpose: T.Buffer((T.int64(784), T.int64(256)), "float32"),
+        ):
             T.func_attr({"op_pattern": 2, "tir.noalias": T.bool(True)})
             # with T.block("root"):
             for ax0, ax1 in T.grid(T.int64(784), T.int64(256)):
@@ -111,7 +134,10 @@ def seed_after_zero() -> IRModule:
                     T_transpose[v_ax0, v_ax1] = p_fc1_weight[v_ax1, v_ax0]
 
         @T.prim_func(private=True)
-        def transpose1(p_fc2_weight: T.Buffer((T.int64(10), T.int64(256)), "float32"), T_transpose: T.Buffer((T.int64(256), T.int64(10)), "float32")):
+        def transpose1(
+            p_fc2_weight: T.Buffer((T.int64(10), T.int64(256)), "float32"),
+            T_transpose: T.Buffer((T.int64(256), T.int64(10)), "float32"),
+        ):
             T.func_attr({"op_pattern": 2, "tir.noalias": T.bool(True)})
             # with T.block("root"):
             for ax0, ax1 in T.grid(T.int64(256), T.int64(10)):
@@ -122,14 +148,32 @@ def seed_after_zero() -> IRModule:
                     T_transpose[v_ax0, v_ax1] = p_fc2_weight[v_ax1, v_ax0]
 
         @R.function
-        def main(x: R.Tensor((1, 784), dtype="float32"), p_fc1_weight: R.Tensor((256, 784), dtype="float32"), p_fc1_bias: R.Tensor((256,), dtype="float32"), p_fc2_weight: R.Tensor((10, 256), dtype="float32"), p_fc2_bias: R.Tensor((10,), dtype="float32")) -> R.Tensor((1, 10), dtype="float32"):
+        def main(
+            x: R.Tensor((1, 784), dtype="float32"),
+            p_fc1_weight: R.Tensor((256, 784), dtype="float32"),
+            p_fc1_bias: R.Tensor((256,), dtype="float32"),
+            p_fc2_weight: R.Tensor((10, 256), dtype="float32"),
+            p_fc2_bias: R.Tensor((10,), dtype="float32"),
+        ) -> R.Tensor((1, 10), dtype="float32"):
             R.func_attr({"num_input": 1})
             cls = Module
             with R.dataflow():
-                lv = R.call_tir(cls.transpose, (p_fc1_weight,), out_sinfo=R.Tensor((784, 256), dtype="float32"))
-                lv_1 = R.call_tir(cls.fused_matmul_add_relu, (x, lv, p_fc1_bias), out_sinfo=R.Tensor((1, 256), dtype="float32"))
-                lv4 = R.call_tir(cls.transpose1, (p_fc2_weight,), out_sinfo=R.Tensor((256, 10), dtype="float32"))
-                gv = R.call_tir(cls.fused_matmul1_add1, (lv_1, lv4, p_fc2_bias), out_sinfo=R.Tensor((1, 10), dtype="float32"))
+                lv = R.call_tir(
+                    cls.transpose, (p_fc1_weight,), out_sinfo=R.Tensor((784, 256), dtype="float32")
+                )
+                lv_1 = R.call_tir(
+                    cls.fused_matmul_add_relu,
+                    (x, lv, p_fc1_bias),
+                    out_sinfo=R.Tensor((1, 256), dtype="float32"),
+                )
+                lv4 = R.call_tir(
+                    cls.transpose1, (p_fc2_weight,), out_sinfo=R.Tensor((256, 10), dtype="float32")
+                )
+                gv = R.call_tir(
+                    cls.fused_matmul1_add1,
+                    (lv_1, lv4, p_fc2_bias),
+                    out_sinfo=R.Tensor((1, 10), dtype="float32"),
+                )
                 R.output(gv)
             return gv
 
@@ -260,7 +304,9 @@ def test_maximal_depth_bounds_a_group():
 
     from relax_mlir.transform import PassPipeline
 
-    pipeline = "relax-legalize-ops,relax-annotate-tir-op-pattern,relax-fuse-ops{{max-fuse-depth={}}}"
+    pipeline = (
+        "relax-legalize-ops,relax-annotate-tir-op-pattern,relax-fuse-ops{{max-fuse-depth={}}}"
+    )
     made = {
         depth: sorted(
             var.name_hint

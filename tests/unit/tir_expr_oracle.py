@@ -1,6 +1,6 @@
 """Evaluates expression programs and prints what they become: run once with TVM, once with ours.
 
-    python tir_expr_oracle.py tvm|relax_mlir    reads a JSON list of programs, writes one of results
+python tir_expr_oracle.py tvm|relax_mlir    reads a JSON list of programs, writes one of results
 """
 
 import json

@@ -166,17 +166,13 @@ def with_epilogue(nest: LoopNest, following: LoopNest) -> tuple[LoopNest, Stage]
             strides[dim] = moved(operand.strides[position])
         base = tuple(moved(term) for term in operand.base)
         operands.append(replace(operand, strides=tuple(strides), base=base))
-    arguments = tuple(
-        -1 if i == readers[0] else i + count for i in following.body.arguments
-    )
+    arguments = tuple(-1 if i == readers[0] else i + count for i in following.body.arguments)
     results = tuple(i + count for i in following.body.results)
     stage = Stage(following.body.block, arguments, results)
     return replace(nest, operands=tuple(operands), symbols=symbols), stage
 
 
-def _matching_dims(
-    nest: LoopNest, following: LoopNest, out: int, reader: int
-) -> list[int] | None:
+def _matching_dims(nest: LoopNest, following: LoopNest, out: int, reader: int) -> list[int] | None:
     """For every dimension of the consumer, the dimension of the producer it stands for."""
     parallel = [d for d in range(nest.rank) if not nest.reduction[d]]
     if len(parallel) != following.rank:

@@ -31,6 +31,7 @@ __all__ = ["emit_matrix_product"]
 # Packing pays for B beyond the second-level cache once this many rows of A reuse it.
 _PACK_ROWS = 64
 
+
 def emit_matrix_product(
     b: Builder, contraction: Contraction, target: CPUTarget, initial: ir.Value | None
 ) -> None:
@@ -137,9 +138,7 @@ class _MatrixProduct:
 
         self._blocks(self.columns, column_block, column_body)
 
-    def _blocks(
-        self, total: Index, block: Index, body: Callable[[Index, Index], None]
-    ) -> None:
+    def _blocks(self, total: Index, block: Index, body: Callable[[Index, Index], None]) -> None:
         """`body(start, size)` for every block; with known sizes a last, smaller block is emitted
         apart, so that all sizes inside are known too."""
         b = self.b
@@ -181,9 +180,7 @@ class _MatrixProduct:
             return total
         return self.b.minimum(self.b.sub(total, start), block)
 
-    def _tile(
-        self, panels: _Panels, row: Index, column: Index, k: Index, depth: Index
-    ) -> Tile:
+    def _tile(self, panels: _Panels, row: Index, column: Index, k: Index, depth: Index) -> Tile:
         """The tile at a block's corner; its size and B are filled in by `_emit_block`."""
         b, total = self.b, self.k[0]
         if len(self.k) > 1 or (isinstance(k, int) and depth is total):
@@ -224,9 +221,7 @@ class _MatrixProduct:
             size = self.b.select(self.packed, size, 0)
         return self.b.scratch(size, self.b_element)
 
-    def _panels(
-        self, buffer: FlatView | None, column: Index, k: Index, depth: Index
-    ) -> _Panels:
+    def _panels(self, buffer: FlatView | None, column: Index, k: Index, depth: Index) -> _Panels:
         b, con = self.b, self.contraction
         access = self.accesses[con.b]
         assert access.view is not None
@@ -315,9 +310,7 @@ class _MatrixProduct:
     def _guarded(self, guard: ir.Value | bool, tile: Tile, rows: Index) -> None:
         self.b.when(guard, lambda: self._row_panels(tile, rows, self.kernel.emit))
 
-    def _column_parts(
-        self, tile: Tile, active: Index | None
-    ) -> list[tuple[Tile, ir.Value | bool]]:
+    def _column_parts(self, tile: Tile, active: Index | None) -> list[tuple[Tile, ir.Value | bool]]:
         """A panel's tile in as many vectors as its columns need, with the condition for it."""
         lanes = self.config.lanes
         if active is None:

@@ -118,9 +118,7 @@ class MicroKernel:
         a_start = self.b.add(a.base, self.b.mul(tile.row, row_stride))
         if len(k_dims) == 1:
             a_start = self.b.add(a_start, self.b.mul(tile.k_start, a.strides[k_dims[0]]))
-        rows = [
-            self.b.add(a_start, self.b.mul(row, row_stride)) for row in range(tile.rows)
-        ]
+        rows = [self.b.add(a_start, self.b.mul(row, row_stride)) for row in range(tile.rows)]
         start += [empty] * (count * (chains - 1))
         sets = self._k_loops(tile, rows, masks, 0, 0, tile.b_base, start)
         for chain in range(1, chains):
@@ -233,13 +231,9 @@ class MicroKernel:
             return self.b.fma(a, column, accumulator)
         con = self.contraction
         by_operand = {con.a: a, con.b: column}
-        arguments = [
-            by_operand.get(operand, accumulator) for operand in con.nest.body.arguments
-        ]
+        arguments = [by_operand.get(operand, accumulator) for operand in con.nest.body.arguments]
         body = con.nest.body.block
-        result = emit_body(
-            self.b, body, arguments, self.lanes, contract=True, widen=self._wide
-        )[0]
+        result = emit_body(self.b, body, arguments, self.lanes, contract=True, widen=self._wide)[0]
         return self.b.broadcast(result, self.lanes)
 
     def _promote(self, value: ir.Value) -> ir.Value:
@@ -328,9 +322,7 @@ class MicroKernel:
         assert epilogue is not None
         arguments: list[ir.Value] = []
         value = self._narrow(value)
-        for argument, operand in zip(
-            epilogue.block.arguments, epilogue.arguments, strict=True
-        ):
+        for argument, operand in zip(epilogue.block.arguments, epilogue.arguments, strict=True):
             if operand < 0 or not list(argument.uses):
                 arguments.append(value)
                 continue

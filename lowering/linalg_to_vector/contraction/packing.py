@@ -54,9 +54,7 @@ class Packing:
     k_strides: tuple[Index, ...]
     buffer: FlatView
 
-    def emit(
-        self, start: Index, columns: Index, k_extents: list[Index], panel_size: Index
-    ) -> None:
+    def emit(self, start: Index, columns: Index, k_extents: list[Index], panel_size: Index) -> None:
         """Copy the block that begins at offset `start` of B."""
         b, width = self.b, self.config.columns
         strides = packed_strides(b, k_extents, width)
@@ -85,13 +83,9 @@ class Packing:
         with b.loop(0, k_extents[depth]) as k:
             inner_source = b.add(source, b.mul(k, self.k_strides[depth]))
             inner_target = b.add(target, b.mul(k, strides[depth]))
-            self._emit_k_loops(
-                inner_source, inner_target, k_extents, strides, depth + 1, active
-            )
+            self._emit_k_loops(inner_source, inner_target, k_extents, strides, depth + 1, active)
 
-    def _copy_rows(
-        self, source: Index, target: Index, depth: Index, active: Index | None
-    ) -> None:
+    def _copy_rows(self, source: Index, target: Index, depth: Index, active: Index | None) -> None:
         b, lanes, width = self.b, self.config.lanes, self.config.columns
         masks = [
             None if active is None else b.mask(lanes, b.maximum(b.sub(active, v * lanes), 0))
@@ -138,9 +132,7 @@ class Packing:
     ) -> None:
         b = self.b
         write = b.add(b.add(target, b.mul(k, self.config.columns)), n)
-        read = b.add(
-            b.add(source, b.mul(k, self.k_strides[-1])), b.mul(n, self.column_stride)
-        )
+        read = b.add(b.add(source, b.mul(k, self.k_strides[-1])), b.mul(n, self.column_stride))
 
         def copy() -> None:
             b.store(b.load(self.view, read, 1), self.buffer, write)

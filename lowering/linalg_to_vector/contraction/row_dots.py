@@ -173,9 +173,9 @@ class _RowDots:
         by_operand = {con.a: a, con.b: weight}
         body = con.nest.body
         arguments = [by_operand.get(operand, accumulator) for operand in body.arguments]
-        return emit_body(
-            self.b, body.block, arguments, self.lanes, contract=True, widen=self.wide
-        )[0]
+        return emit_body(self.b, body.block, arguments, self.lanes, contract=True, widen=self.wide)[
+            0
+        ]
 
     def _widened(self, value: ir.Value) -> ir.Value:
         return widened(self.b, value, self.lanes) if self.wide else value
@@ -183,9 +183,7 @@ class _RowDots:
     def _combine(self, lhs: ir.Value, rhs: ir.Value) -> ir.Value:
         return self.b.op(self.combiner.op, lhs.type, [lhs, rhs])
 
-    def _finish(
-        self, accesses: list[Access], row: Index, column: Index, value: ir.Value
-    ) -> None:
+    def _finish(self, accesses: list[Access], row: Index, column: Index, value: ir.Value) -> None:
         """Sum up the lanes, join with C, and store, through the epilogue if there is one."""
         b, con = self.b, self.contraction
 

@@ -28,9 +28,7 @@ _COLUMNS = 4096
 _MIN_COLUMNS = 64
 
 
-def suits_row_sweep(
-    b: Builder, contraction: Contraction, target: CPUTarget
-) -> ir.Value | bool:
+def suits_row_sweep(b: Builder, contraction: Contraction, target: CPUTarget) -> ir.Value | bool:
     """Whether A has few rows (one, if that is only known at run time) and B is larger than the
     second-level cache."""
     con = contraction

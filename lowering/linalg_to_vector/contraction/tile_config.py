@@ -36,9 +36,7 @@ class TileConfig:
         return self.vectors * self.lanes
 
 
-def choose_tile(
-    rows: int | None, columns: int | None, lanes: int, target: CPUTarget
-) -> TileConfig:
+def choose_tile(rows: int | None, columns: int | None, lanes: int, target: CPUTarget) -> TileConfig:
     """The tile of least estimated cost for C of `rows` x `columns` (None: known at run time)."""
     if columns is None:
         height = min(_DYNAMIC_ROWS, rows or _DYNAMIC_ROWS)

@@ -27,3 +27,10 @@ func.func @size(%x: tensor<?x5xf32, #relax.dims<["n", 5]>>) -> tensor<i64> attri
   %gv = "relax.size"(%x) : (tensor<?x5xf32, #relax.dims<["n", 5]>>) -> tensor<i64>
   return %gv : tensor<i64>
 }
+
+// CHECK-LABEL: func.func @broadcast_shapes(
+// CHECK: "relax.broadcast_shapes"(%x, %y) : (!relax.shape<["n", 5], 2 : i64>, !relax.shape<["m", 1], 2 : i64>) -> !relax.shape<[], 2 : i64>
+func.func @broadcast_shapes(%x: !relax.shape<["n", 5], 2 : i64>, %y: !relax.shape<["m", 1], 2 : i64>) -> !relax.shape<[], 2 : i64> attributes {relax.attrs = {}} {
+  %gv = "relax.broadcast_shapes"(%x, %y) : (!relax.shape<["n", 5], 2 : i64>, !relax.shape<["m", 1], 2 : i64>) -> !relax.shape<[], 2 : i64>
+  return %gv : !relax.shape<[], 2 : i64>
+}
