@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from relax_mlir.dialects import dims as dim_algebra
@@ -69,7 +70,7 @@ def _regroup(op: ir.Operation, known: set[ir.Value]) -> None:
     inner = defining(left, "relax.matmul")
     if inner is not None and has_one_use(left) and _is_plain(inner):
         a, b, c = (*inner.operands, right)
-        if _is_better(a, b, c, known, to_right=True):
+        if _is_better_right(a, b, c, known):
             write = OperatorWriter(op)
             product = write.op("matmul", b, c, **attributes_of(inner))
             if {b, c} <= known:
@@ -77,35 +78,75 @@ def _regroup(op: ir.Operation, known: set[ir.Value]) -> None:
             replace(op, write.op("matmul", a, product, **attributes_of(op)))
             erase_dead([inner])
             return
-    inner = defining(right, "relax.matmul")
-    if inner is not None and has_one_use(right) and _is_plain(inner):
-        a, b, c = (left, *inner.operands)
-        if _is_better(a, b, c, known, to_right=False):
-            write = OperatorWriter(op)
-            product = write.op("matmul", a, b, **attributes_of(inner))
-            replace(op, write.op("matmul", product, c, **attributes_of(op)))
-            erase_dead([inner])
+    inner, transposed = _factors(right)
+    if inner is None:
+        return
+    b, c = inner.operands
+    shapes = [dims_of(b) or (), dims_of(c) or ()]
+    if transposed is not None:
+        b, c = c, b
+        shapes = [tuple(reversed(shape)) for shape in reversed(shapes)]
+    if _is_better_left(left, shapes, {left, b} <= known, {b, c} <= known):
+        write = OperatorWriter(op)
+        if transposed is not None:
+            b, c = (write.op("permute_dims", value) for value in (b, c))
+        product = write.op("matmul", left, b, **attributes_of(inner))
+        replace(op, write.op("matmul", product, c, **attributes_of(op)))
+        erase_dead([inner] if transposed is None else [inner, transposed])
 
 
-def _is_better(
-    a: ir.Value, b: ir.Value, c: ir.Value, known: set[ir.Value], *, to_right: bool
+def _factors(value: ir.Value) -> tuple[ir.Operation | None, ir.Operation | None]:
+    """The product that a value, or the matrix that it is the transpose of, is; and the transpose.
+
+    (None, None) when others need it too.
+    """
+    transposed = defining(value, "relax.permute_dims")
+    if transposed is not None:
+        rank = len(dims_of(value) or ())
+        if rank != 2 or attributes_of(transposed)["axes"] not in (None, [1, 0], (1, 0)):
+            return None, None
+    source = value if transposed is None else transposed.operands[0]
+    inner = defining(source, "relax.matmul")
+    if inner is None or not has_one_use(value) or not has_one_use(source) or not _is_plain(inner):
+        return None, None
+    return inner, transposed
+
+
+def _is_better_left(
+    a: ir.Value, shapes: Sequence[tuple[Dim, ...]], first_known: bool, last_known: bool
 ) -> bool:
-    """Whether regrouping, to `a @ (b @ c)` or from it, takes certainly fewer multiplications."""
-    shapes = [dims_of(value) for value in (a, b, c)]
-    if any(shape is None for shape in shapes):
-        return False
-    left, middle, right = (shape or () for shape in shapes)
+    """Whether `(a @ b) @ c` takes certainly fewer multiplications than `a @ (b @ c)`."""
+    costs = _costs(dims_of(a), shapes[0], shapes[1], first_known, last_known)
+    return costs is not None and is_positive(dim_algebra.subtract(costs[1], costs[0]))
+
+
+def _is_better_right(a: ir.Value, b: ir.Value, c: ir.Value, known: set[ir.Value]) -> bool:
+    """Whether `a @ (b @ c)` takes certainly fewer multiplications than `(a @ b) @ c`."""
+    costs = _costs(dims_of(a), dims_of(b), dims_of(c), {a, b} <= known, {b, c} <= known)
+    return costs is not None and is_positive(dim_algebra.subtract(costs[0], costs[1]))
+
+
+def _costs(
+    left: tuple[Dim, ...] | None,
+    middle: tuple[Dim, ...] | None,
+    right: tuple[Dim, ...] | None,
+    first_known: bool,
+    last_known: bool,
+) -> tuple[Dim, Dim] | None:
+    """Multiplications at run time of `(a @ b) @ c` and of `a @ (b @ c)`."""
+    if left is None or middle is None or right is None:
+        return None
     if len(left) < 2 or len(middle) != 2 or len(right) != 2:
-        return False
+        return None
     rows = dim_algebra.product(left[:-1])
     inner, rank, columns = left[-1], middle[1], right[1]
-    first = {a, b} <= known
-    last = {b, c} <= known
-    grouped_left = _cost(rows, inner, rank, free=first), _cost(rows, rank, columns)
-    grouped_right = _cost(inner, rank, columns, free=last), _cost(rows, inner, columns)
-    costs = dim_algebra.add(*grouped_left), dim_algebra.add(*grouped_right)
-    now, then = costs if to_right else reversed(costs)
-    return is_positive(dim_algebra.subtract(now, then))
+    to_left = dim_algebra.add(
+        _cost(rows, inner, rank, free=first_known), _cost(rows, rank, columns)
+    )
+    to_right = dim_algebra.add(
+        _cost(inner, rank, columns, free=last_known), _cost(rows, inner, columns)
+    )
+    return to_left, to_right
 
 
 def _cost(m: Dim, k: Dim, n: Dim, *, free: bool = False) -> Dim:

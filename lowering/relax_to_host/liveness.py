@@ -65,7 +65,7 @@ class Liveness:
 
     def _use_end(self, user: ir.Operation, operand: int) -> int:
         position = self._positions[user]
-        if user.name in _ALIASES or user.name == "relax.call_tir_inplace":
+        if user.name in (*_ALIASES, "relax.match_cast", "relax.call_tir_inplace"):
             return max(position, self.last_use(user.results[0]))
         if user.name == "relax.output":
             return max(position, self.last_use(user.parent.results[operand]))

@@ -19,12 +19,13 @@ _EXPORTS = {
     ),
     "function": "Function",
     "block_builder": "BlockBuilder",
+    "expr_functor": "ExprFunctor PyExprMutator PyExprVisitor",
     "convenience": "prim_value shape extern str dtype tuple",
     "pipelines": "get_pipeline register_pipeline",
     "vm": "VirtualMachine build",
 }
 _MODULE_OF = {name: module for module, names in _EXPORTS.items() for name in names.split()}
-_MODULES = ("analysis", "frontend", "op", "transform", "vm")
+_MODULES = ("analysis", "dpl", "expr_functor", "frontend", "op", "training", "transform", "vm")
 
 __all__ = [*_MODULE_OF, *_MODULES]  # pyright: ignore[reportUnsupportedDunderAll]
 

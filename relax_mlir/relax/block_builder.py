@@ -135,6 +135,11 @@ class BlockBuilder:
             )
         return self._builder
 
+    @property
+    def open_function(self) -> FunctionBuilder:
+        """The builder of the function whose scope is open.  Raises Error when none is."""
+        return self._open
+
     # -- bindings -----------------------------------------------------------------------------
 
     def emit(self, expr: Any, name_hint: str = "") -> Var:
