@@ -1,4 +1,4 @@
-"""Programs from elsewhere: PyTorch (`torch`) and modules written here (`nn`)."""
+"""Programs from elsewhere: ONNX (`onnx`), PyTorch (`torch`), and modules written here (`nn`)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from relax_mlir.relax.frontend.common import attach_params, detach_params
 
-_MODULES = ("nn", "torch")
+_MODULES = ("nn", "onnx", "torch")
 
 __all__ = ["attach_params", "detach_params", *_MODULES]  # pyright: ignore[reportUnsupportedDunderAll]
 

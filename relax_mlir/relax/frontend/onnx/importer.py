@@ -1,0 +1,186 @@
+"""Walking an ONNX graph: every node becomes bindings of one Relax function."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from relax_mlir.dialects.dims import Dim
+from relax_mlir.errors import Error
+from relax_mlir.relax.frontend.onnx import fold
+from relax_mlir.relax.frontend.onnx.attributes import attributes_of, tensor_value
+from relax_mlir.relax.frontend.onnx.node import Converter, Node, Operators, Row
+from relax_mlir.relax.frontend.onnx.values import Known, OnnxError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_SUBGRAPH_LIMIT = 20000
+"""Nodes that unrolling loops may make."""
+
+
+class GraphImporter:
+    """Builds one Relax function; graphs nested in nodes share its bindings."""
+
+    def __init__(self, converters: Mapping[str, Row], versions: Mapping[str, int], base_dir: str):
+        from relax_mlir import relax
+
+        self.relax = relax
+        self.block_builder = relax.BlockBuilder()
+        self.ops = Operators(self, relax.op)
+        self.converters = converters
+        self.versions = {"" if k == "ai.onnx" else k: v for k, v in versions.items()}
+        self.base_dir = base_dir
+        self.scopes: list[dict[str, Any]] = [{}]
+        self.uses_branches = False
+        self._unrolled = 0
+        self._constants: dict[Any, Any] = {}
+
+    # -- values -----------------------------------------------------------------------------
+
+    def emit(self, expr: Any) -> Any:
+        """Bind an expression."""
+        return self.block_builder.emit(expr)
+
+    def is_tensor(self, value: Any) -> bool:
+        return isinstance(value, (Known, self.relax.Expr))
+
+    def constant(self, value: Any, dtype: str | None = None) -> Any:
+        """A Relax constant; equal small ones are one."""
+        array = np.asarray(value)
+        if dtype is not None:
+            from relax_mlir.dialects.relax.constants import numpy_dtype
+
+            array = array.astype(numpy_dtype(dtype))
+        if array.size > 16:
+            return self.relax.const(array)
+        key = (array.dtype.name, array.shape, array.tobytes())
+        if key not in self._constants:
+            self._constants[key] = self.relax.const(array)
+        return self._constants[key]
+
+    def expr(self, value: Any) -> Any:
+        """A value as a Relax expression."""
+        if isinstance(value, (bool, int, float)):
+            return self.constant(value)
+        if not isinstance(value, Known):
+            return value
+        if value.expr is None and not value.is_symbolic:
+            value.expr = self.constant(value.array)
+        # What is bound for a symbolic value is visible only in the branch that is open.
+        return value.expr if value.expr is not None else self._symbolic(value)
+
+    def _symbolic(self, value: Known) -> Any:
+        sizes = self.ops.shape_to_tensor(self.shape_expr(value.elements()))
+        if value.ndim != 1:
+            sizes = self.ops.reshape(sizes, self.shape_expr(value.shape))
+        return sizes if value.dtype == "int64" else self.ops.astype(sizes, value.dtype)
+
+    def shape_expr(self, dims: Sequence[Dim]) -> Any:
+        return self.relax.ShapeExpr(list(dims))
+
+    def dims_of(self, value: Any) -> list[Dim] | None:
+        """The dimensions of a tensor, None when they are not known."""
+        if isinstance(value, Known):
+            return list(value.shape)
+        dims = value.struct_info.dims
+        return None if dims is None else list(dims)
+
+    def version_of(self, domain: str) -> int:
+        return self.versions.get("" if domain == "ai.onnx" else domain, 1)
+
+    # -- names ------------------------------------------------------------------------------
+
+    def lookup(self, name: str) -> Any:
+        """The value of a name, from the innermost graph outwards."""
+        for scope in reversed(self.scopes):
+            if name in scope:
+                return scope[name]
+        raise OnnxError(f"the name '{name}' is used before any node, input or initializer makes it")
+
+    def define(self, name: str, value: Any) -> None:
+        self.scopes[-1][name] = value
+
+    # -- graphs -----------------------------------------------------------------------------
+
+    def run(self, graph: Any) -> list[Any]:
+        """Convert the nodes of a graph; returns its outputs."""
+        for node in graph.node:
+            self.convert(node)
+        return [self.lookup(output.name) for output in graph.output]
+
+    def subgraph(self, graph: Any, inputs: Sequence[Any]) -> list[Any]:
+        """Convert a graph that is an attribute of a node, its inputs bound to `inputs`."""
+        with self.scope():
+            for tensor in graph.initializer:
+                self.define(tensor.name, Known(tensor_value(tensor, self.base_dir)))
+            for formal, value in zip(graph.input, inputs, strict=False):
+                self.define(formal.name, value)
+            self._unrolled += len(graph.node)
+            if self._unrolled > _SUBGRAPH_LIMIT:
+                raise OnnxError(f"unrolling loops makes more than {_SUBGRAPH_LIMIT} nodes")
+            return self.run(graph)
+
+    @contextmanager
+    def scope(self) -> Iterator[None]:
+        self.scopes.append({})
+        try:
+            yield
+        finally:
+            self.scopes.pop()
+
+    # -- nodes ------------------------------------------------------------------------------
+
+    def convert(self, proto: Any) -> None:
+        """Convert one node and define its outputs."""
+        inputs = [self.lookup(name) if name else None for name in proto.input]
+        attributes = attributes_of(proto, self.base_dir)
+        node = Node(self, proto, attributes, inputs)
+        results = fold.fold(node)
+        if results is None:
+            results = self._converted(node)
+        if len(results) < len(proto.output) and any(proto.output[len(results) :]):
+            node.refuse(f"only {len(results)} of its {len(proto.output)} outputs can be computed")
+        for name, value in zip(proto.output, results, strict=False):
+            if name:
+                self.define(name, value)
+
+    def _converted(self, node: Node) -> list[Any]:
+        converter = converter_for(self.converters, node.domain, node.op_type, node.version)
+        if converter is None:
+            node.refuse(f"has no converter for operator set version {node.version}")
+        try:
+            result = converter(node)
+        except Error as error:
+            if node.op_type not in str(error):
+                error.message = f"{node.describe()}: {error.message}"
+            raise
+        except (TypeError, ValueError, IndexError, KeyError, AttributeError) as error:
+            raise OnnxError(f"{node.describe()}: {type(error).__name__}: {error}") from error
+        outputs = result if isinstance(result, list) else [result]
+        return [self._bound(value) for value in outputs]
+
+    def _bound(self, value: Any) -> Any:
+        plain = (self.relax.Var, self.relax.Constant)
+        if isinstance(value, self.relax.Expr) and not isinstance(value, plain):
+            return self.emit(value)
+        return value
+
+
+def key_of(domain: str, op_type: str) -> str:
+    """The key of an operator in the tables: its name, after its domain unless that is ONNX's."""
+    return op_type if domain in ("", "ai.onnx") else f"{domain}.{op_type}"
+
+
+def converter_for(
+    converters: Mapping[str, Row], domain: str, op_type: str, version: int
+) -> Converter | None:
+    """The converter of the newest version that is not newer than the model's."""
+    row = converters.get(key_of(domain, op_type))
+    if row is None or callable(row):
+        return row
+    fitting = [first for first in row if first <= version]
+    return row[max(fitting)] if fitting else None

@@ -1,0 +1,262 @@
+"""ONNX's own backend node tests, as a table: `python -m relax_mlir.testing.onnx_backend`.
+
+Every case is imported, compiled and run in a worker process with a time limit; a crash costs its
+case.  A case whose import needs the value of an input (say, the axes of a reduction) is imported
+again with that input as an initializer, and counted apart.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import re
+import sys
+import time
+import warnings
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from multiprocessing.connection import Connection, wait
+from typing import Any
+
+import numpy as np
+
+OUTCOMES = ("passed", "passed with constants", "unsupported", "wrong", "failed", "crashed", "timeout")
+_CONSTANT_ROUNDS = 8
+
+
+@dataclass(frozen=True)
+class Result:
+    """What became of a case; `detail` is the reason unless it passed."""
+
+    name: str
+    outcome: str
+    detail: str = ""
+
+
+def cases(pattern: str = "", every: int = 1) -> list[Any]:
+    """ONNX's node test cases whose names match, each `every`-th of them."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from onnx.backend.test.loader import load_node_model_tests
+
+        found = load_node_model_tests()
+    chosen = [case for case in found if re.search(pattern, case.name)]
+    return sorted(chosen, key=lambda case: case.name)[::every]
+
+
+# -- one case --------------------------------------------------------------------------------
+
+
+def run_case(case: Any) -> Result:
+    """Import, compile and run one case, and compare with what ONNX expects."""
+    from relax_mlir.errors import CompileError
+    from relax_mlir.relax.frontend.onnx import ConstantNeededError, UnsupportedOnnxOperatorError
+
+    # TypeInferenceError and the like are refusals too: errors that name the operator.
+    refusals = (UnsupportedOnnxOperatorError, ConstantNeededError, CompileError)
+    try:
+        constants = 0
+        for inputs, outputs in case.data_sets:
+            got, baked = _run(case.model, list(inputs))
+            constants = max(constants, baked)
+            difference = _difference(outputs, got, case.rtol, case.atol)
+            if difference:
+                return Result(case.name, "wrong", difference)
+    except refusals as error:
+        return Result(case.name, "unsupported", _line(error))
+    except Exception as error:
+        return Result(case.name, "failed", _line(error))
+    return Result(case.name, OUTCOMES[1] if constants else OUTCOMES[0])
+
+
+def _line(error: Exception) -> str:
+    return f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
+
+
+def _run(model: Any, inputs: list[Any]) -> tuple[list[Any], int]:
+    """The outputs, and how many inputs had to be constants."""
+    import relax_mlir
+    from relax_mlir import relax
+    from relax_mlir.relax.frontend.onnx import ConstantNeededError, from_onnx
+
+    feeds = {info.name: value for info, value in zip(model.graph.input, inputs, strict=False)}
+    baked = 0
+    while True:
+        shapes = {name: _shapes(value) for name, value in feeds.items()}
+        try:
+            module = from_onnx(model, {k: v for k, v in shapes.items() if v is not None})
+            break
+        except ConstantNeededError as error:
+            value = feeds.pop(error.name, None)
+            if value is None or isinstance(value, list) or baked > _CONSTANT_ROUNDS:
+                raise
+            baked += 1
+            model = _with_constant(model, error.name, np.asarray(value))
+    program = relax.VirtualMachine(relax_mlir.compile(module), relax_mlir.cpu())
+    arguments = [_argument(feeds[i.name]) for i in model.graph.input if i.name in feeds]
+    result = program["main"](*arguments)
+    return (list(result) if len(model.graph.output) > 1 else [result]), baked
+
+
+def _shapes(value: Any) -> Any:
+    """What `shape_dict` has to say of an input: sizes for symbols, the tensors of a sequence."""
+    if isinstance(value, (list, tuple)):
+        return [np.asarray(item).shape for item in value]
+    return None if value is None else np.asarray(value).shape
+
+
+def _argument(value: Any) -> Any:
+    return tuple(map(_argument, value)) if isinstance(value, (list, tuple)) else np.asarray(value)
+
+
+def _with_constant(model: Any, name: str, value: np.ndarray) -> Any:
+    import onnx
+
+    copy = onnx.ModelProto()
+    copy.CopyFrom(model)
+    copy.graph.initializer.append(onnx.numpy_helper.from_array(value, name))
+    kept = [info for info in copy.graph.input if info.name != name]
+    del copy.graph.input[:]
+    copy.graph.input.extend(kept)
+    return copy
+
+
+def _difference(expected: Sequence[Any], got: Sequence[Any], rtol: float, atol: float) -> str:
+    """What differs, or an empty text."""
+    if len(expected) != len(got):
+        return f"{len(got)} outputs, expected {len(expected)}"
+    for i, (want, have) in enumerate(zip(expected, got, strict=True)):
+        if isinstance(want, (list, tuple)):
+            inner = _difference(want, list(have), rtol, atol)
+            if inner:
+                return f"output {i}: {inner}"
+            continue
+        found = have.numpy() if hasattr(have, "numpy") else np.asarray(have)
+        wanted = np.asarray(want)
+        if found.shape != wanted.shape or found.dtype != wanted.dtype:
+            return f"output {i}: {found.dtype}{found.shape}, expected {wanted.dtype}{wanted.shape}"
+        try:
+            _close(found, wanted, rtol, atol)
+        except AssertionError as error:
+            return f"output {i}: {' '.join(str(error).split())[:200]}"
+    return ""
+
+
+def _close(found: np.ndarray, wanted: np.ndarray, rtol: float, atol: float) -> None:
+    if wanted.dtype.kind in "biu":
+        np.testing.assert_array_equal(found, wanted)
+        return
+    narrow = wanted.dtype.itemsize < 4
+    wide = (array.astype("float64") for array in (found, wanted))
+    np.testing.assert_allclose(*wide, rtol=max(rtol, 1e-2 if narrow else 0), atol=atol)
+
+
+# -- workers ---------------------------------------------------------------------------------
+
+
+def _serve(connection: Connection, chosen: Sequence[Any]) -> None:
+    warnings.simplefilter("ignore")
+    while (index := connection.recv()) is not None:
+        connection.send(run_case(chosen[index]))
+
+
+class _Worker:
+    """A process that runs cases one at a time."""
+
+    def __init__(self, chosen: Sequence[Any]):
+        context = multiprocessing.get_context("fork")  # the cases are made once, before
+        self.connection, other = context.Pipe()
+        self.process = context.Process(target=_serve, args=(other, chosen), daemon=True)
+        self.process.start()
+        other.close()
+        self.index: int | None = None
+        self.started = 0.0
+
+    def give(self, index: int) -> None:
+        self.index, self.started = index, time.monotonic()
+        self.connection.send(index)
+
+    def stop(self) -> None:
+        self.process.kill()
+        self.process.join()
+        self.connection.close()
+
+
+def run(chosen: Sequence[Any], jobs: int = 2, limit: float = 60) -> Iterator[Result]:
+    """The results of cases as they come."""
+    waiting = list(range(len(chosen)))[::-1]
+    workers = [_Worker(chosen) for _ in range(min(jobs, len(chosen)))]
+    busy: list[_Worker] = []
+    for worker in workers:
+        worker.give(waiting.pop())
+        busy.append(worker)
+    while busy:
+        wait([worker.connection for worker in busy], timeout=1)
+        for worker in list(busy):
+            result = _result(worker, chosen, limit)
+            if result is None:
+                continue
+            yield result
+            busy.remove(worker)
+            if result.outcome in ("crashed", "timeout"):
+                worker.stop()
+                worker = _Worker(chosen) if waiting else worker
+            if waiting:
+                worker.give(waiting.pop())
+                busy.append(worker)
+            elif worker.process.is_alive():
+                worker.connection.send(None)
+
+
+def _result(worker: _Worker, chosen: Sequence[Any], limit: float) -> Result | None:
+    """The result a worker has, None while it works."""
+    assert worker.index is not None
+    name = chosen[worker.index].name
+    try:
+        if worker.connection.poll():
+            return worker.connection.recv()
+    except (EOFError, ConnectionResetError):
+        worker.process.join(1)
+        return Result(name, "crashed", f"exit code {worker.process.exitcode}")
+    if time.monotonic() - worker.started > limit:
+        return Result(name, "timeout", f"more than {limit:g} s")
+    return None
+
+
+# -- the table -------------------------------------------------------------------------------
+
+
+def table(results: Sequence[Result]) -> str:
+    """Counts and shares by outcome."""
+    counts = Counter(result.outcome for result in results)
+    rows = [f"{name:>22} {counts[name]:5} {100 * counts[name] / len(results):6.1f} %" for name in OUTCOMES]
+    return "\n".join([*rows, f"{'cases':>22} {len(results):5}"])
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the cases; 1 when one gives a wrong number, crashes or runs out of time."""
+    parser = argparse.ArgumentParser(prog="python -m relax_mlir.testing.onnx_backend")
+    parser.add_argument("pattern", nargs="?", default="", help="regular expression for names")
+    parser.add_argument("--every", type=int, default=1, help="only each n-th case")
+    parser.add_argument("--jobs", type=int, default=2, help="processes")
+    parser.add_argument("--limit", type=float, default=60, help="seconds a case")
+    parser.add_argument("--list", default="", help="file for one line a case that did not pass")
+    options = parser.parse_args(arguments)
+    chosen = cases(options.pattern, options.every)
+    if not chosen:
+        parser.error(f"no case matches {options.pattern!r}")
+    results = list(run(chosen, options.jobs, options.limit))
+    bad = sorted((r for r in results if r.outcome not in OUTCOMES[:2]), key=lambda r: r.name)
+    lines = [f"{r.outcome}\t{r.name}\t{r.detail}" for r in bad]
+    if options.list:
+        with open(options.list, "w") as file:
+            file.write("\n".join(lines) + "\n")
+    else:
+        sys.stdout.write("\n".join(lines) + "\n")
+    sys.stdout.write(table(results) + "\n")
+    return int(any(r.outcome in ("wrong", "crashed", "timeout") for r in results))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
