@@ -15,6 +15,8 @@ from relax_mlir.lowering.linalg_to_vector.contraction.matching import (
 )
 from relax_mlir.lowering.linalg_to_vector.cpu_target import CPUTarget, host_cpu
 from relax_mlir.lowering.linalg_to_vector.loop_nest import LoopNest, Stage, parse
+from relax_mlir.lowering.linalg_to_vector.row_chain import match_row_chain
+from relax_mlir.lowering.linalg_to_vector.row_chain_emission import RowChainEmitter
 from relax_mlir.lowering.linalg_to_vector.strategies import contraction_strategy, find_strategy
 from relax_mlir.lowering.passes import ModuleState, Pass, register_pass
 from relax_mlir.mlir import PassManager, ir
@@ -162,6 +164,8 @@ class _FunctionLowering:
         if nest is None:
             self._flush_fills(op)
             return
+        if self._lower_row_chain(op, following):
+            return
         let_nan_win(nest.body.block, len(nest.body.results))
         initial = self._take_initial(op, nest)
         consumer = self._fusable_consumer(op, nest, following)
@@ -185,6 +189,29 @@ class _FunctionLowering:
             return False
         with ir.InsertionPoint(op), op.location:
             emission(self.builder, initial)
+        return True
+
+    def _lower_row_chain(self, op: ir.Operation, following: list[ir.Operation]) -> bool:
+        """Lower an operation together with a chain that it starts, for blocks of rows; the other
+        operations of the chain are then no longer among the following ones."""
+        chain = match_row_chain(op, following, self.uses)
+        if chain is None:
+            return False
+        emitter = RowChainEmitter(self.builder, chain, self.target, find_strategy)
+        if not emitter.can_emit():
+            return False
+        for buffer in chain.written:
+            if buffer in self.fills:
+                chain.fills.setdefault(buffer, self.fills.pop(buffer))
+        for link in chain.links:
+            self._flush_fills(link.op)
+        last = chain.links[-1].op
+        with ir.InsertionPoint(last), last.location:
+            emitter.emit()
+        for member in [link.op for link in chain.links] + list(chain.fills.values()):
+            if member in following:
+                following.remove(member)
+            member.erase()
         return True
 
     # Epilogues

@@ -99,6 +99,8 @@ class LoopNest:
     symbols: list[tuple[ir.Value, int | None]] = field(default_factory=list)
     # Where each dimension of the op went, for linalg.index: a dimension here, or None for size 1.
     index_dims: tuple[int | None, ...] = ()
+    # What linalg.index of each dimension begins with, where the nest is a part of the op.
+    index_bases: tuple[tuple[Extent, ...], ...] = ()
 
     @property
     def rank(self) -> int:

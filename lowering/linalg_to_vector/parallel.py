@@ -14,7 +14,7 @@ from relax_mlir.lowering.linalg_to_vector.body import body_cost
 from relax_mlir.lowering.linalg_to_vector.builder import Builder, Index
 from relax_mlir.lowering.linalg_to_vector.loop_nest import Extent, LoopNest
 
-__all__ = ["choose_split", "emit_split"]
+__all__ = ["choose_split", "emit_split", "restricted"]
 
 # Starting and joining threads takes some microseconds: so many operations must be worth it.
 _MIN_WORK = 1 << 21
@@ -58,10 +58,10 @@ def emit_split(
         extent: Index = piece
         if size % piece:
             extent = b.minimum(b.sub(size, start), piece)
-        emit(_piece(b, nest, dim, start, extent))
+        emit(restricted(b, nest, dim, start, extent))
 
 
-def _piece(b: Builder, nest: LoopNest, dim: int, start: Index, extent: Index) -> LoopNest:
+def restricted(b: Builder, nest: LoopNest, dim: int, start: Index, extent: Index) -> LoopNest:
     """The nest restricted to `extent` positions of `dim` from `start` on."""
     symbols = list(nest.symbols)
 
@@ -78,4 +78,15 @@ def _piece(b: Builder, nest: LoopNest, dim: int, start: Index, extent: Index) ->
         replace(operand, base=(*operand.base, offset * operand.strides[dim]))
         for operand in nest.operands
     ]
-    return replace(nest, extents=tuple(extents), operands=tuple(operands), symbols=symbols)
+    bases = list(nest.index_bases) or [()] * len(nest.index_dims)
+    bases = [
+        (*base, offset) if now == dim else base
+        for base, now in zip(bases, nest.index_dims, strict=True)
+    ]
+    return replace(
+        nest,
+        extents=tuple(extents),
+        operands=tuple(operands),
+        symbols=symbols,
+        index_bases=tuple(bases),
+    )

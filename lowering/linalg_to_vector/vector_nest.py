@@ -266,12 +266,15 @@ class _Emitter:
         """Value of `linalg.index op_dim`, a vector along the vectorized dimension."""
         b, lanes = self.b, self.plan.lanes
         dim = self.nest.index_dims[op_dim]
+        base: Index = 0
+        for term in self.nest.index_bases[op_dim] if self.nest.index_bases else ():
+            base = b.add(base, self.nest.emit_extent(b, term))
         if dim is None:
-            return b.index(0)
+            return b.index(base)
         if dim != self.plan.dim:
-            return b.index(self.positions[dim])
+            return b.index(b.add(base, self.positions[dim]))
         type_ = b.vector_type(lanes, b.index_type)
-        start = b.index(b.add(self.positions[dim], vector * lanes))
+        start = b.index(b.add(base, b.add(self.positions[dim], vector * lanes)))
         step = b.op("vector.step", type_, [])
         return b.op("arith.addi", type_, [b.broadcast(start, lanes), step])
 

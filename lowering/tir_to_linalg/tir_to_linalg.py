@@ -18,6 +18,7 @@ from relax_mlir.lowering.tir_to_linalg.access import (
     plain_dimensions,
     store_access,
 )
+from relax_mlir.lowering.tir_to_linalg.if_conversion import convert_ifs
 from relax_mlir.lowering.tir_to_linalg.nest import Nest, is_unscheduled, nest_of
 from relax_mlir.lowering.tir_to_linalg.pieces import raise_in_pieces
 from relax_mlir.mlir import ir, linalg
@@ -53,8 +54,10 @@ def _raise_nest(op: ir.Operation) -> None:
     if nest is None or not is_unscheduled(nest):
         return
     plan = _plan(nest)
+    if plan is None and (raise_in_pieces(nest) or not convert_ifs(nest)):
+        return
+    plan = plan or _plan(nest)
     if plan is None:
-        raise_in_pieces(nest)
         return
     with ir.InsertionPoint(nest.outermost), nest.block.operation.location:
         for access in plan.initial:
