@@ -226,7 +226,7 @@ REFUSED: dict[str, tuple[Callable[[Schedule], Any], list[str]]] = {
     "set_scope_parameter": (lambda s: s.set_scope("D", 0, "shared"), ["D is a parameter"]),
     "layout_padding": (
         lambda s: s.transform_layout("C", ("write", 0), lambda i, j: (i // 3, i % 3, j)),
-        ["needs padding: 16 x 16 elements in 6 x 3 x 16"],
+        ["needs padding: 16 x 16 elements of C in 6 x 3 x 16", "give a pad_value"],
     ),
     "layout_not_injective": (
         lambda s: s.transform_layout("C", ("write", 0), lambda i, j: (i + j, j * 0)),

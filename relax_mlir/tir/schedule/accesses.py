@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from relax_mlir.dialects.attributes import from_attribute, to_attribute
 from relax_mlir.dialects.tir.blocks import BlockOp, ReadOp, WriteOp
 from relax_mlir.mlir import ir
 from relax_mlir.tir.schedule import nest
@@ -220,10 +221,29 @@ def _collect_nested(block: BlockOp, reads: _Boxes, writes: _Boxes) -> None:
             boxes.add(access.buffer, region)
 
 
+EXPLICIT = {"read": "explicit_read_region", "write": "explicit_write_region"}
+"""The annotations that number the regions a user declared, which stay as they are."""
+
+
 def refresh(block: BlockOp) -> None:
     """Declare the regions that the body accesses now, in place of those declared."""
     reads, writes = detect(block)
+    reads, writes = _with_explicit(block, "read", reads), _with_explicit(block, "write", writes)
     set_accesses(block, reads, writes)
+
+
+def _with_explicit(block: BlockOp, kind: str, found: list[Access]) -> list[Access]:
+    """The regions found, those that the user declared in place of what was found for a buffer."""
+    attributes = block.operation.attributes
+    if "annotations" not in attributes or EXPLICIT[kind] not in attributes["annotations"]:
+        return found
+    annotations = from_attribute(attributes["annotations"])
+    declared = (reads_of if kind == "read" else writes_of)(block)
+    numbers = [int(n) for n in annotations[EXPLICIT[kind]]]
+    kept = {declared[n].buffer: declared[n] for n in numbers if n < len(declared)}
+    annotations[EXPLICIT[kind]] = [n for n, a in enumerate(found) if a.buffer in kept]
+    attributes["annotations"] = to_attribute(annotations)
+    return [kept.get(access.buffer, access) for access in found]
 
 
 def set_accesses(block: BlockOp, reads: Sequence[Access], writes: Sequence[Access]) -> None:
@@ -245,3 +265,9 @@ def _erase_leading_dead(block: BlockOp) -> None:
         pure = nest.is_movable(op) or op.operation.name == "memref.load"
         if pure and all(not any(True for _ in r.uses) for r in results):
             op.operation.erase()
+
+
+def add_access_first(block: BlockOp, access: Access) -> None:
+    """Declare one more region that a block reads, and keep the others as they are."""
+    at = ir.InsertionPoint.at_block_begin(block.block)
+    add_access(ReadOp, access.buffer, access.region, at)

@@ -15,7 +15,13 @@ from relax_mlir.ir.module import IRModule
 from relax_mlir.mlir import ir
 from relax_mlir.tir.schedule import nest
 from relax_mlir.tir.schedule.error import Refusal, to_error
-from relax_mlir.tir.schedule.random_variable import BlockRV, ExprRV, LoopRV, RandomVariable
+from relax_mlir.tir.schedule.random_variable import (
+    Arithmetic,
+    BlockRV,
+    ExprRV,
+    LoopRV,
+    RandomVariable,
+)
 from relax_mlir.tir.schedule.state import ScheduleState
 from relax_mlir.tir.schedule.trace import Instruction, Trace
 
@@ -140,6 +146,8 @@ class ScheduleBase:
 
     def _resolve(self, value: Any) -> Any:
         """Random variables, also inside lists, as what they stand for."""
+        if isinstance(value, Arithmetic):
+            return self._evaluate(value)
         if isinstance(value, RandomVariable):
             if value not in self.state.places:
                 raise ScheduleError(f"{value!r} does not belong to this schedule")
@@ -151,6 +159,12 @@ class ScheduleBase:
         if isinstance(value, (list, tuple)):
             return [self._resolve(v) for v in value]
         return value
+
+    def _evaluate(self, expr: Arithmetic) -> int:
+        try:
+            return expr.evaluate([self._resolve(operand) for operand in expr.operands])
+        except ZeroDivisionError:
+            raise ScheduleError(f"{expr!r} divides by zero") from None
 
     def _wrap(self, value: Any) -> Any:
         """Operations and sampled integers as random variables."""

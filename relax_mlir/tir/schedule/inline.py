@@ -130,7 +130,7 @@ def compute_inline(state: ScheduleState, block: ir.OpView) -> None:
     for load in loads_of(buffer, scope):
         _inline_load(block, element, load)
     remove_block(state, block)
-    _drop_buffer(state, buffer, touched)
+    drop_buffer(state, buffer)
     for reader in reversed(touched):
         erase_dead_arithmetic(reader)
         refresh(reader)
@@ -144,7 +144,7 @@ def _inline_load(block: BlockOp, element: Element, load: ir.Operation) -> None:
     load.erase()
 
 
-def _drop_buffer(state: ScheduleState, buffer: ir.Value, touched: list[BlockOp]) -> None:
+def drop_buffer(state: ScheduleState, buffer: ir.Value) -> None:
     """Remove the declarations of a buffer that is no longer used, and the buffer."""
     for use in [u.owner.operation for u in buffer.uses]:
         if use.name in ("tir.read", "tir.write"):
@@ -189,7 +189,7 @@ def reverse_compute_inline(state: ScheduleState, block: ir.OpView) -> None:
     if guards:
         producer = _guard(state, producer, guards)
     remove_block(state, block)
-    _drop_buffer(state, buffer, [])
+    drop_buffer(state, buffer)
     erase_dead_arithmetic(producer)
     refresh(producer)
 
@@ -307,6 +307,10 @@ def conditions(predicate: ir.Value) -> list[tuple[Index, Index]]:
             return [(left, right)]
         if predicate == int(arith.CmpIPredicate.sle):
             return [(left, right + 1)]
+        if predicate == int(arith.CmpIPredicate.sgt):
+            return [(right, left)]
+        if predicate == int(arith.CmpIPredicate.sge):
+            return [(right, left + 1)]
     return [(Index({}, -1), Index({}, -1))]
 
 

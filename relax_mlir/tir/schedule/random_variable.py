@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable, Sequence
 from itertools import count
+from typing import Any
 
 _NUMBERS = count()
 
@@ -34,11 +37,54 @@ class LoopRV(RandomVariable):
     prefix = "l"
 
 
+def _binary(name: str, swapped: bool = False) -> Callable[[ExprRV, Any], ExprRV]:
+    def method(self: ExprRV, other: Any) -> ExprRV:
+        if not isinstance(other, (int, ExprRV)):
+            return NotImplemented
+        return Arithmetic(name, (other, self) if swapped else (self, other))
+
+    return method
+
+
 class ExprRV(RandomVariable):
-    """An integer, as sampling makes them."""
+    """An integer, as sampling makes them, or integer arithmetic on such."""
 
     kind = "ExprRV"
     prefix = "v"
+
+    __add__, __radd__ = _binary("+"), _binary("+", True)
+    __sub__, __rsub__ = _binary("-"), _binary("-", True)
+    __mul__, __rmul__ = _binary("*"), _binary("*", True)
+    __floordiv__, __rfloordiv__ = _binary("//"), _binary("//", True)
+    __mod__, __rmod__ = _binary("%"), _binary("%", True)
+
+    def __neg__(self) -> ExprRV:
+        return Arithmetic("-", (0, self))
+
+
+FUNCTIONS: dict[str, Callable[[int, int], int]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "//": operator.floordiv,
+    "%": operator.mod,
+    "min": min,
+    "max": max,
+}
+
+
+class Arithmetic(ExprRV):
+    """A function of integers that are known when it is used."""
+
+    def __init__(self, function: str, operands: Sequence[Any]):
+        super().__init__()
+        self.function = function
+        self.operands = list(operands)
+
+    def evaluate(self, operands: Sequence[int]) -> int:
+        """The integer, given those of the operands.  ZeroDivisionError where there is none."""
+        left, right = operands
+        return FUNCTIONS[self.function](left, right)
 
 
 SBlockRV = BlockRV

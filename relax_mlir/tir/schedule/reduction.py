@@ -195,7 +195,7 @@ def rfactor(state: ScheduleState, loop: ForOp, factor_axis: int) -> BlockOp:
     axis = factor_axis + rank + 1 if factor_axis < 0 else factor_axis
     if not 0 <= axis <= rank:
         raise Refusal(f"factor_axis {factor_axis} is not in [{-rank - 1}, {rank}]", block)
-    combiner = _combiner(block, buffer)
+    combiner = combiner_of(block, buffer)
     parts = _partial_conditions(block, loop, around)
     factored = _partial_block(block, loop, around, buffer, axis)
     combined = _combining_block(block, loop, around, combiner, written_buffers(factored)[0],
@@ -220,7 +220,7 @@ def _only_block(loop: ForOp) -> BlockOp:
     return block
 
 
-def _combiner(block: BlockOp, buffer: ir.Value) -> ir.Operation:
+def combiner_of(block: BlockOp, buffer: ir.Value) -> ir.Operation:
     """The operation `f` of `C[...] = f(C[...], value)`, checked to be a reduction's."""
     element = single_store(block)
     owner = element.store.operands[0].owner

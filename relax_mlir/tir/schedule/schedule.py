@@ -11,9 +11,11 @@ from relax_mlir.tir.schedule import (
     binding,
     blockize,
     compute_location,
+    epilogue,
     inline,
     loops,
     merging,
+    partition,
     queries,
     reduction,
     sampling,
@@ -130,6 +132,20 @@ class Schedule(MemoryPrimitives):
                     "disable_predication": disable_predication}  # fmt: skip
         return self._apply("split", loops.split, [], keywords)
 
+    def loop_partition(
+        self,
+        loop: LoopRV,
+        factors: Sequence[int | ExprRV | None],
+        preserve_unit_iters: bool = True,
+    ) -> list[LoopRV]:
+        """Loops over consecutive parts of a loop's range, of the given lengths.
+
+        One length may be None and is the rest; without, a last part takes what is left.
+        """
+        keywords = {"loop": loop, "factors": list(factors),
+                    "preserve_unit_iters": preserve_unit_iters}  # fmt: skip
+        return self._apply("loop_partition", partition.loop_partition, [], keywords)
+
     def fuse(self, *loops_: LoopRV, preserve_unit_iters: bool = True) -> LoopRV:
         """Fuse consecutive loops, given outermost first, into one."""
         return self._apply(
@@ -215,6 +231,15 @@ class Schedule(MemoryPrimitives):
         """Give each iteration of a reduction loop a partial result; the block that makes them."""
         keywords = {"loop": loop, "factor_axis": factor_axis}
         return self._apply("rfactor", reduction.rfactor, [], keywords)
+
+    def fuse_reduction_epilogue(
+        self, reduction_block: BlockRV | str, epilogue_block: BlockRV | str
+    ) -> None:
+        """Let a reduction start from what an epilogue would combine its result with, such as a
+        bias, and drop the epilogue."""
+        keywords = {"reduction_block": self._block(reduction_block),
+                    "epilogue_block": self._block(epilogue_block)}  # fmt: skip
+        self._apply("fuse_reduction_epilogue", epilogue.fuse_reduction_epilogue, [], keywords)
 
     # -- blocks -----------------------------------------------------------------------------
 

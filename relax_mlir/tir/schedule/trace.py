@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Any
 from relax_mlir.errors import ScheduleError
 from relax_mlir.ir.function import above
 from relax_mlir.tir.schedule.index_map import IndexMap
-from relax_mlir.tir.schedule.random_variable import BlockRV, ExprRV, LoopRV, RandomVariable
+from relax_mlir.tir.schedule.random_variable import (
+    Arithmetic,
+    BlockRV,
+    ExprRV,
+    LoopRV,
+    RandomVariable,
+)
 
 if TYPE_CHECKING:
     from relax_mlir.tir.schedule.schedule import Schedule
@@ -34,7 +40,9 @@ class Instruction:
 
 
 def _variables(value: Any) -> Iterator[RandomVariable]:
-    if isinstance(value, RandomVariable):
+    if isinstance(value, Arithmetic):
+        yield from _variables(value.operands)
+    elif isinstance(value, RandomVariable):
         yield value
     elif isinstance(value, (list, tuple)):
         for item in value:
@@ -155,6 +163,11 @@ def _name(variable: RandomVariable, names: dict[RandomVariable, str]) -> str:
 
 
 def _spell(value: Any, names: dict[RandomVariable, str]) -> str:
+    if isinstance(value, Arithmetic):
+        left, right = (_spell(operand, names) for operand in value.operands)
+        if value.function in ("min", "max"):
+            return f"{value.function}({left}, {right})"
+        return f"({left} {value.function} {right})"
     if isinstance(value, RandomVariable):
         return _name(value, names)
     if isinstance(value, str):
@@ -181,6 +194,8 @@ def _line(i: Instruction, names: dict[RandomVariable, str]) -> str:
 
 
 def _to_json(value: Any, names: dict[RandomVariable, str]) -> Any:
+    if isinstance(value, Arithmetic):
+        return {"arithmetic": [value.function, *(_to_json(o, names) for o in value.operands)]}
     if isinstance(value, RandomVariable):
         return {"rv": _name(value, names)}
     if isinstance(value, (list, tuple)):
@@ -195,6 +210,9 @@ def _to_json(value: Any, names: dict[RandomVariable, str]) -> Any:
 def _from_json(value: Any, variables: Mapping[str, RandomVariable]) -> Any:
     if isinstance(value, Mapping) and set(value) == {"rv"}:
         return variables[value["rv"]]
+    if isinstance(value, Mapping) and set(value) == {"arithmetic"}:
+        function, *operands = value["arithmetic"]
+        return Arithmetic(function, [_from_json(o, variables) for o in operands])
     if isinstance(value, Mapping) and set(value) == {"index_map"}:
         return IndexMap.parse(value["index_map"])
     if isinstance(value, list):
@@ -203,6 +221,8 @@ def _from_json(value: Any, variables: Mapping[str, RandomVariable]) -> Any:
 
 
 def _mapped(value: Any, values: Mapping[RandomVariable, RandomVariable]) -> Any:
+    if isinstance(value, Arithmetic):
+        return Arithmetic(value.function, [_mapped(o, values) for o in value.operands])
     if isinstance(value, RandomVariable):
         return values[value]
     if isinstance(value, (list, tuple)):
