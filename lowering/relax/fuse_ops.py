@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from relax_mlir.dialects import dims as dim_algebra
 from relax_mlir.dialects.attributes import to_attribute
 from relax_mlir.dialects.names import name_location, name_of
 from relax_mlir.dialects.relax import types
+from relax_mlir.dialects.relax.spec import spec_of
 from relax_mlir.dialects.variadic import create
 from relax_mlir.lowering.passes import ModuleState, Pass, register_pass
 from relax_mlir.lowering.relax.functions import (
@@ -137,10 +139,20 @@ class FusedFunctions:
 class Fuser:
     """Moves groups of operations of one function into functions of their own."""
 
-    def __init__(self, state: ModuleState, function: ir.Operation, made: FusedFunctions) -> None:
+    def __init__(
+        self,
+        state: ModuleState,
+        function: ir.Operation,
+        made: FusedFunctions,
+        attributes: Mapping[str, Any] | None = None,
+        suffix: str = "",
+    ) -> None:
+        """`attributes` and the `suffix` of the name are those of the functions that are made."""
         self.state = state
         self.function = function
         self.made = made
+        self.attributes = {"Primitive": True} if attributes is None else dict(attributes)
+        self.suffix = suffix
         # Results of fused calls, and what the values they stand for were called before.
         self.old_names: dict[ir.Value, str | None] = {}
 
@@ -155,7 +167,7 @@ class Fuser:
         inputs = [value for value in used if not _is_shape_expr(value)]
         symbols = _unbound_symbols(inputs, shapes, members)
         members = [*(value.owner.operation for value in shapes), *members]
-        structure = _structure(members, inputs, outputs)
+        structure = (_structure(members, inputs, outputs), str(self.attributes))
         name = self.made.functions.get(structure)
         if name is None:
             name = symbol_name(self._function(members, inputs, outputs, symbols))
@@ -173,10 +185,10 @@ class Fuser:
         if symbols:
             kinds.append(types.shape_type(symbols))
         result = _result_type(outputs)
-        name = unique_name(functions_by_name(self.state), _fused_name(members))
+        name = unique_name(functions_by_name(self.state), _fused_name(members) + self.suffix)
         with ir.InsertionPoint(self.function):
             made = func.FuncOp(name, (kinds, [result]), visibility="private")
-        made.operation.attributes[RELAX_ATTRS] = to_attribute({"Primitive": True})
+        made.operation.attributes[RELAX_ATTRS] = to_attribute(self.attributes)
         given = [self.old_names.get(value) or name_of(value) for value in inputs]
         names = _parameter_names(given, len(kinds))
         made.operation.attributes["arg_attrs"] = ir.ArrayAttr.get(
@@ -362,8 +374,12 @@ def bound_symbols(kind: ir.Type) -> set[str]:
 
 
 def _fused_name(members: list[ir.Operation]) -> str:
-    calls = [op for op in members if op.name == "relax.call_tir"]
-    parts = [callee_of(op).removeprefix("fused_") for op in calls]
+    parts: list[str] = []
+    for op in members:
+        if op.name in ("relax.call_tir", "relax.call"):
+            parts.append(callee_of(op).removeprefix("fused_"))
+        elif spec_of(op) is not None:
+            parts.append(op.name.replace(".", "_"))
     name = "_".join(["fused", *parts])
     if len(name) <= _LONGEST_NAME:
         return name

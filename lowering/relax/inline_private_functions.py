@@ -33,8 +33,11 @@ from relax_mlir.mlir import ir
 class InlinePrivateFunctions(Pass):
     """Replace calls to private Relax functions by their bodies, and remove those functions.
 
-    Functions that call themselves, directly or not, and primitive functions stay.
+    Functions that call themselves, directly or not, stay, and so do primitive functions unless
+    `primitive` is set.
     """
+
+    primitive: bool = False
 
     def run(self, state: ModuleState) -> None:
         functions = functions_by_name(state)
@@ -43,7 +46,7 @@ class InlinePrivateFunctions(Pass):
             for name, op in functions.items()
             if RELAX_ATTRS in op.attributes
             and is_private(op)
-            and "Primitive" not in attributes_of_function(op)
+            and (self.primitive or "Primitive" not in attributes_of_function(op))
             and name not in _reachable(name, functions)
         }
         for function in relax_functions(state):

@@ -20,6 +20,7 @@ _EXPORTS = {
     "function": "Function",
     "block_builder": "BlockBuilder",
     "expr_functor": "ExprFunctor PyExprMutator PyExprVisitor",
+    "codegen": "register_codegen",
     "convenience": "prim_value shape extern str dtype tuple",
     "pipelines": "get_pipeline register_pipeline",
     "vm": "VirtualMachine build",

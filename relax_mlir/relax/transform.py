@@ -341,6 +341,57 @@ def TopologicalSort(order: str = "depth-first", direction: str = "from-inputs") 
     return _lowering("TopologicalSort", "relax-topological-sort", order=order, direction=direction)
 
 
+# -- back ends of users -----------------------------------------------------------------------
+
+
+def FuseOpsByPattern(
+    patterns: Sequence[Any],
+    bind_constants: bool = True,
+    annotate_codegen: bool = False,
+    entry_functions: Sequence[str] | None = None,
+) -> Pass:
+    """Move what `patterns` match into private functions with the attribute `Composite`.
+
+    A pattern is a FusionPattern or a tuple `(name, pattern, annotation_patterns, check,
+    attrs_getter)`, of which the last three may be left out.  Earlier ones win.
+    """
+    from relax_mlir.relax.fuse_by_pattern import FusionPattern as Wanted
+    from relax_mlir.relax.fuse_by_pattern import fuse_ops_by_pattern
+
+    wanted = [Wanted.of(item) for item in patterns]
+
+    def transform(mod: IRModule, ctx: PassContext) -> IRModule:
+        return fuse_ops_by_pattern(mod, wanted, bind_constants, annotate_codegen, entry_functions)
+
+    return ModulePass(transform, PassInfo(0, "FuseOpsByPattern"))
+
+
+def MergeCompositeFunctions() -> Pass:
+    """Gather neighbouring composite functions for one back end into one function for it."""
+    return _lowering("MergeCompositeFunctions", "relax-merge-composite-functions")
+
+
+def RunCodegen(
+    target_options: Mapping[str, Mapping[str, Any]] | None = None,
+    entry_functions: Sequence[str] | None = None,
+) -> Pass:
+    """Let registered back ends (`relax.register_codegen`) compile what is meant for them."""
+    from relax_mlir.relax.codegen import run_codegen
+
+    def transform(mod: IRModule, ctx: PassContext) -> IRModule:
+        return run_codegen(mod, target_options, entry_functions)
+
+    return ModulePass(transform, PassInfo(0, "RunCodegen"))
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("FusionPattern", "PatternCheckContext"):
+        from relax_mlir.relax import fuse_by_pattern
+
+        return getattr(fuse_by_pattern, name)
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+
+
 # -- passes written in Python -----------------------------------------------------------------
 
 
