@@ -10,7 +10,14 @@ from relax_mlir.dialects.relax import types
 from relax_mlir.errors import VerificationError
 from relax_mlir.ir.function import GlobalVar
 from relax_mlir.ir.module import IRModule
-from relax_mlir.relax.blocks import Binding, SeqExpr
+from relax_mlir.lowering.relax.fuse_ops import bound_symbols
+from relax_mlir.relax.analysis_program import (
+    computable_at_compile_time,
+    detect_recursion,
+    estimate_memory_usage,
+    has_reshape_pattern,
+)
+from relax_mlir.relax.blocks import Binding, BindingBlock, MatchCast, SeqExpr
 from relax_mlir.relax.expr import Expr, ExternFunc, FunctionRef, Var
 from relax_mlir.relax.function import Function
 from relax_mlir.relax.lowering import children
@@ -115,13 +122,53 @@ def get_var2val(function: Function) -> dict[Var, Expr]:
     return {binding.var: binding.value for binding in _bindings(function)}
 
 
-def udchain(function: Function) -> dict[Var, list[Var]]:
-    """For each variable, those whose values use it."""
-    users: dict[Var, list[Var]] = {var: [] for var in all_vars(function)}
-    for binding in _bindings(function):
+def udchain(scope: Function | BindingBlock) -> dict[Var, list[Var]]:
+    """For each variable of a function or a block, those whose values use it."""
+    if isinstance(scope, BindingBlock):
+        bindings, users = scope.bindings, dict[Var, list[Var]]()
+    else:
+        bindings, users = _bindings(scope), {var: [] for var in all_vars(scope)}
+    for binding in bindings:
+        users.setdefault(binding.var, [])
         for used in dict.fromkeys(all_vars(binding.value)):
-            users[used].append(binding.var)
+            users.setdefault(used, []).append(binding.var)
     return users
+
+
+def used_vars(obj: Function | Expr) -> list[Var]:
+    """The variables that some value mentions."""
+    if not isinstance(obj, (Function, SeqExpr)):
+        return all_vars(obj)
+    body = obj.body if isinstance(obj, Function) else obj
+    found: dict[Var, None] = {}
+    for value in [*(b.value for b in _bindings(body)), body.body]:
+        found |= dict.fromkeys(all_vars(value))
+    return list(found)
+
+
+def remove_all_unused(function: Function) -> Function:
+    """A function without the bindings that nothing needs."""
+    from relax_mlir.relax.dpl.rewrite import remove_all_unused as remove
+
+    return remove(function)
+
+
+def free_symbolic_vars(function: Function) -> list[Any]:
+    """The symbols that types mention and no parameter or checked type gives the value of."""
+    with mlir.scope():
+        defined = {
+            name
+            for var in (*function.params, *(b.var for b in _bindings(function) if _checks(b)))
+            for name in bound_symbols(var.mlir_type)
+        }
+        mentioned = dict.fromkeys(
+            name for var in all_vars(function) for name in types.symbols_of(var.mlir_type)
+        )
+        return [symbol(name) for name in mentioned if name not in defined]
+
+
+def _checks(binding: Binding) -> bool:
+    return isinstance(binding, MatchCast)
 
 
 def contains_impure_call(obj: Function | Expr) -> bool:
@@ -152,3 +199,27 @@ def struct_info_lca(lhs: StructInfo, rhs: StructInfo) -> StructInfo:
 
 
 type_lca = struct_info_lca
+
+__all__ = [
+    "all_global_vars",
+    "all_vars",
+    "bound_vars",
+    "check_well_formed",
+    "computable_at_compile_time",
+    "contains_impure_call",
+    "defined_symbolic_vars",
+    "detect_recursion",
+    "estimate_memory_usage",
+    "free_symbolic_vars",
+    "free_vars",
+    "get_var2val",
+    "has_reshape_pattern",
+    "name_to_binding",
+    "post_order_visit",
+    "remove_all_unused",
+    "struct_info_lca",
+    "type_lca",
+    "udchain",
+    "used_vars",
+    "well_formed",
+]
