@@ -1,24 +1,97 @@
-"""`python -m benchmarks [seeds|kernels] [--threads N]`: print the tables of docs/benchmarks.md."""
+"""`python -m benchmarks --suite seeds|kernels|models|compile|calls`: tables of docs/benchmarks.md.
+
+Each number of threads runs in a process of its own, because the libraries read it when they are
+imported.  Results can be written as JSON; `--peers` names the peers to run beside ours.
+"""
 
 from __future__ import annotations
 
 import argparse
 import importlib
+import json
 import os
+import subprocess
+import sys
+from typing import Any
+
+SUITES = ("seeds", "kernels", "models", "compile", "calls")
+_THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "TVM_NUM_THREADS")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("table", nargs="?", default="seeds", choices=["seeds"])
-    parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--rounds", type=int, default=25)
-    options = parser.parse_args()
+    options = _parser().parse_args()
+    counts = [int(text) for text in options.threads.split(",")]
+    if len(counts) > 1:
+        for count in counts:
+            arguments = [a for a in sys.argv[1:] if not a.startswith("--threads=")]
+            subprocess.run([sys.executable, "-m", "benchmarks", *arguments, f"--threads={count}"])
+        return
     # Read by the libraries when they are imported, so before anything else.
     for name in ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE"):
         os.environ.pop(name, None)
-    for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "TVM_NUM_THREADS"):
-        os.environ[name] = str(options.threads)
-    importlib.import_module(f"benchmarks.{options.table}").run(options.rounds)
+    for name in _THREADS:
+        os.environ[name] = str(counts[0])
+    if options.suite == "seeds":
+        importlib.import_module("benchmarks.seeds").run(options.rounds or 25)
+        return
+    _run(options, counts[0])
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("--suite", default="seeds", choices=SUITES)
+    parser.add_argument("--threads", default="1", help="one number, or several with commas")
+    parser.add_argument("--rounds", type=int, default=0, help="0 leaves it to the suite")
+    parser.add_argument("--json", default="", help="a file to add the results to")
+    parser.add_argument(
+        "--peers", nargs="*", default=[], help="all that are installed if not given"
+    )
+    parser.add_argument("--only", nargs="*", default=[], help="problems whose names contain these")
+    return parser
+
+
+def _run(options: Any, threads: int) -> None:
+    from benchmarks import arena, machine, report
+
+    models = options.suite in ("models", "compile")
+    suite: Any = importlib.import_module(
+        "benchmarks.suite_models" if models else f"benchmarks.suite_{options.suite}"
+    )
+    runners, missing = arena.contestants(options.peers, threads, slow=not models)
+    limits = machine.measure()
+    results = []
+    for entry in _chosen(suite, options.only):
+        problem = entry() if callable(entry) else entry
+        rounds = 1 if options.suite == "compile" else options.rounds or suite.ROUNDS
+        results.append(arena.run_problem(problem, runners, rounds, suite.SLOT))
+        print(f"{problem.name}: done", file=sys.stderr, flush=True)
+    title = f"{options.suite}, {threads} thread{'s' if threads > 1 else ''}"
+    print(f"{limits}\n")
+    if options.suite != "compile":
+        print(report.table(title, results, limits), end="\n\n")
+    if models:
+        print(report.compile_table(results), end="\n\n")
+    print("\n".join([*missing, *report.absences(results)]))
+    if options.json:
+        _add_json(options.json, options.suite, report.as_json(results, limits, threads))
+
+
+def _chosen(suite: Any, only: list[str]) -> list[Any]:
+    """The suite's problems; of models only the asked ones are made."""
+    if hasattr(suite, "MODELS"):
+        return suite.problems(only)
+    return [p for p in suite.problems() if not only or any(text in p.name for text in only)]
+
+
+def _add_json(path: str, suite: str, entry: dict[str, Any]) -> None:
+    """Runs with several numbers of threads add to one file."""
+    found = {}
+    if os.path.exists(path):
+        with open(path) as file:
+            found = json.load(file)
+    found[f"{suite}-{entry['threads']}"] = entry
+    with open(path, "w") as file:
+        json.dump(found, file, indent=1)
 
 
 if __name__ == "__main__":

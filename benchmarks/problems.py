@@ -1,0 +1,57 @@
+"""What is timed: a PyTorch function with example arguments, and what it costs at least."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+
+@dataclass(frozen=True)
+class Problem:
+    """`module` on `inputs`; `numpy` computes the same from the inputs' arrays, if given.
+
+    flops: floating-point operations, moved: bytes read and written, where they are known.
+    """
+
+    name: str
+    module: torch.nn.Module
+    inputs: tuple[torch.Tensor, ...]
+    numpy: Callable[..., Any] | None = None
+    flops: float = 0.0
+    moved: float = 0.0
+    tolerance: float = 1e-3
+
+    def expected(self) -> list[Any]:
+        with torch.no_grad():
+            return [tensor.numpy() for tensor in tensors_of(self.module(*self.inputs))]
+
+
+class Function(torch.nn.Module):
+    """A function as a module."""
+
+    def __init__(self, function: Callable[..., Any]):
+        super().__init__()
+        self.function = function
+
+    def forward(self, *inputs: torch.Tensor) -> Any:
+        return self.function(*inputs)
+
+
+def tensors_of(value: Any) -> list[torch.Tensor]:
+    """The tensors in a result, in order."""
+    if isinstance(value, torch.Tensor):
+        return [value]
+    values = value.values() if hasattr(value, "values") else value
+    return [tensor for item in values if item is not None for tensor in tensors_of(item)]
+
+
+def count_flops(problem: Problem) -> float:
+    """Operations of the matrix products and convolutions, as PyTorch counts them."""
+    from torch.utils.flop_counter import FlopCounterMode
+
+    with FlopCounterMode(display=False) as counter, torch.no_grad():
+        problem.module(*problem.inputs)
+    return float(counter.get_total_flops())

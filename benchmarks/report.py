@@ -1,0 +1,97 @@
+"""Markdown tables and JSON from results."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from benchmarks.arena import OURS, Result
+from benchmarks.machine import Machine
+
+
+def duration(seconds: float) -> str:
+    for unit, factor in (("s", 1.0), ("ms", 1e3), ("us", 1e6)):
+        if seconds * factor >= 1:
+            return f"{seconds * factor:.3g} {unit}"
+    return f"{seconds * 1e9:.0f} ns"
+
+
+def _names(results: Sequence[Result]) -> list[str]:
+    seen = dict.fromkeys(name for result in results for name in result.timings)
+    return sorted(seen, key=lambda name: name != OURS)
+
+
+def table(title: str, results: Sequence[Result], machine: Machine) -> str:
+    """Median times; peers with how many times longer than ours, ours with its share of the
+    machine's limit."""
+    names = _names(results)
+    lines = [f"| {title} | {' | '.join(names)} |", "|---" * (len(names) + 1) + "|"]
+    ratios: dict[str, list[float]] = {name: [] for name in names}
+    for result in results:
+        ours = result.timings[OURS].median
+        cells = []
+        for name in names:
+            if name not in result.timings:
+                cells.append("-")
+                continue
+            median = result.timings[name].median
+            if name == OURS:
+                cells.append(duration(median) + _share(result, machine, median))
+                continue
+            ratios[name].append(median / ours)
+            cells.append(f"{duration(median)} ({median / ours:.2f}x)")
+        lines.append(f"| {result.problem} | {' | '.join(cells)} |")
+    means = [f"{geometric_mean(ratios[n]):.2f}x" if ratios[n] else "" for n in names]
+    lines.append(f"| geometric mean | {' | '.join(means)} |")
+    return "\n".join(lines)
+
+
+def _share(result: Result, machine: Machine, seconds: float) -> str:
+    """How close to the limit: multiply-adds or copied bytes, whichever takes longer."""
+    limit = max(result.flops / machine.fma_peak, result.moved / machine.copy_bandwidth)
+    return f" [{limit / seconds:.2f}]" if limit else ""
+
+
+def compile_table(results: Sequence[Result]) -> str:
+    """Seconds until the first result."""
+    names = _names(results)
+    lines = [f"| ready to run | {' | '.join(names)} |", "|---" * (len(names) + 1) + "|"]
+    for result in results:
+        cells = [f"{result.prepared[n]:.2f} s" if n in result.prepared else "-" for n in names]
+        lines.append(f"| {result.problem} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def geometric_mean(values: Sequence[float]) -> float:
+    return math.exp(sum(map(math.log, values)) / len(values))
+
+
+def absences(results: Sequence[Result]) -> list[str]:
+    return [
+        f"{name} does not run '{result.problem}': {reason}"
+        for result in results
+        for name, reason in result.absent.items()
+        if reason != "no numpy form"
+    ]
+
+
+def as_json(results: Sequence[Result], machine: Machine, threads: int) -> dict[str, Any]:
+    return {
+        "threads": threads,
+        "fma_peak": machine.fma_peak,
+        "copy_bandwidth": machine.copy_bandwidth,
+        "results": [
+            {
+                "problem": r.problem,
+                "flops": r.flops,
+                "moved": r.moved,
+                "median": {name: t.median for name, t in r.timings.items()},
+                "best": {name: t.best for name, t in r.timings.items()},
+                "ready": r.prepared,
+                "error": r.errors,
+                "absent": r.absent,
+            }
+            for r in results
+        ],
+    }

@@ -1,0 +1,105 @@
+"""Single operators: products, attention, normalisation, elementwise functions, reductions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+from torch.nn import functional as F
+
+from benchmarks.problems import Function, Problem
+
+SLOT, ROUNDS = 0.01, 15
+MATMULS = (
+    (1024, 1024, 1024),
+    (512, 512, 512),
+    (256, 256, 256),
+    (128, 128, 128),
+    (64, 64, 64),
+    (1, 256, 784),
+    (64, 256, 784),
+    (128, 3072, 768),
+    (1000, 999, 1001),
+    (33, 65, 77),
+    (8, 1024, 1024),
+    (2, 4096, 1024),
+)
+"""(M, N, K)"""
+
+
+def _random(*shape: int) -> torch.Tensor:
+    return torch.randn(shape, generator=torch.Generator().manual_seed(sum(shape)))
+
+
+def problems() -> list[Problem]:
+    return [*_matmuls(), *_elementwise(), *_attention()]
+
+
+def _matmuls() -> list[Problem]:
+    found = []
+    for m, n, k in MATMULS:
+        inputs = (_random(m, k), _random(k, n))
+        found.append(
+            Problem(
+                f"matmul {m}x{n}x{k}",
+                Function(torch.matmul),
+                inputs,
+                np.matmul,
+                flops=2.0 * m * n * k,
+                moved=8.0 * k * n if m == 1 else 0.0,
+            )
+        )
+    inputs = (_random(128, 768), _random(768, 3072), _random(3072))
+    gelu = Function(lambda x, w, b: F.gelu(x @ w + b))
+    flops = 2.0 * 128 * 768 * 3072
+    return [*found, Problem("matmul + bias + gelu 128x3072x768", gelu, inputs, flops=flops)]
+
+
+def _softmax(x: np.ndarray) -> np.ndarray:
+    e = np.exp(x - x.max(-1, keepdims=True))
+    return e / e.sum(-1, keepdims=True)
+
+
+_FUNCTIONS: dict[str, tuple[Callable[..., Any], Callable[..., Any] | None]] = {
+    "softmax": (lambda x: F.softmax(x, -1), _softmax),
+    "layer_norm": (lambda x: F.layer_norm(x, x.shape[-1:]), None),
+    "gelu": (F.gelu, None),
+    "tanh": (torch.tanh, np.tanh),
+    "exp": (torch.exp, np.exp),
+    "sum of rows": (lambda x: x.sum(-1), lambda x: x.sum(-1)),
+    "sum of columns": (lambda x: x.sum(0), lambda x: x.sum(0)),
+    "argmax": (lambda x: x.argmax(-1), lambda x: x.argmax(-1)),
+    "transpose": (
+        lambda x: x.transpose(-1, -2).contiguous() + 0.0,
+        lambda x: np.ascontiguousarray(x.swapaxes(-1, -2)) + 0.0,
+    ),
+}
+
+
+def _elementwise() -> list[Problem]:
+    shapes = ((512, 1024), (8, 12, 128, 128))
+    return [
+        Problem(f"{name} {shape}", Function(function), (_random(*shape),), numpy)
+        for name, (function, numpy) in _FUNCTIONS.items()
+        for shape in shapes
+    ]
+
+
+def _attention() -> list[Problem]:
+    found = []
+    for length in (64, 128, 256, 512, 1024):
+        inputs = tuple(_random(1, 12, length, 64) for _ in range(3))
+        for causal in (False, True):
+            name = f"attention (1,12,{length},64){' causal' if causal else ''}"
+            function = Function(
+                lambda q, k, v, causal=causal: F.scaled_dot_product_attention(
+                    q, k, v, is_causal=causal
+                )
+            )
+            flops = 4.0 * 12 * length * length * 64 / (2 if causal else 1)
+            found.append(Problem(name, function, inputs, flops=flops))
+    inputs = (_random(1, 12, 1, 64), _random(1, 12, 1024, 64), _random(1, 12, 1024, 64))
+    step = Function(F.scaled_dot_product_attention)
+    return [*found, Problem("attention, a decode step at 1024", step, inputs)]
