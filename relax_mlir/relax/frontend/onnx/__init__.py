@@ -4,7 +4,8 @@ from relax_mlir.relax.frontend.onnx.model import from_onnx
 from relax_mlir.relax.frontend.onnx.values import (
     ConstantNeededError,
     OnnxError,
+    UnsupportedDtypeError,
     UnsupportedOnnxOperatorError,
 )
 
-__all__ = ["ConstantNeededError", "OnnxError", "UnsupportedOnnxOperatorError", "from_onnx"]
+__all__ = ["ConstantNeededError", "OnnxError", "UnsupportedDtypeError", "UnsupportedOnnxOperatorError", "from_onnx"]

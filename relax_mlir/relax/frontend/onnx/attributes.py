@@ -6,7 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from relax_mlir.relax.frontend.onnx.values import OnnxError, UnsupportedOnnxOperatorError
+from relax_mlir.relax.frontend.onnx.values import (
+    OnnxError,
+    UnsupportedDtypeError,
+    UnsupportedOnnxOperatorError,
+)
 
 
 def attributes_of(node: Any, base_dir: str) -> dict[str, Any]:
@@ -30,12 +34,12 @@ def _value(attribute: Any, base_dir: str) -> Any:
 def tensor_value(tensor: Any, base_dir: str) -> np.ndarray:
     """A stored tensor; external data is read from beside the model.
 
-    Raises UnsupportedOnnxOperatorError for strings, OnnxError for data that is not there.
+    Raises UnsupportedDtypeError for strings, OnnxError for data that is not there.
     """
     import onnx
 
     if tensor.data_type == onnx.TensorProto.STRING:
-        raise UnsupportedOnnxOperatorError(f"the tensor '{tensor.name}' holds strings")
+        raise UnsupportedDtypeError(f"the tensor '{tensor.name}' holds strings")
     try:
         return onnx.numpy_helper.to_array(tensor, base_dir=base_dir)
     except (ValueError, OSError, onnx.checker.ValidationError) as error:
@@ -43,7 +47,7 @@ def tensor_value(tensor: Any, base_dir: str) -> np.ndarray:
 
 
 def dtype_name(element_type: int) -> str:
-    """TVM's name of an ONNX element type.  Raises UnsupportedOnnxOperatorError for strings ..."""
+    """TVM's name of an ONNX element type.  Raises UnsupportedDtypeError for strings ..."""
     import onnx
 
     try:
@@ -52,5 +56,5 @@ def dtype_name(element_type: int) -> str:
         raise UnsupportedOnnxOperatorError(f"element type {element_type} is not known") from None
     if dtype.kind not in "fiubV":
         name = onnx.TensorProto.DataType.Name(element_type)
-        raise UnsupportedOnnxOperatorError(f"tensors of {name} are not supported")
+        raise UnsupportedDtypeError(f"tensors of {name} are not supported")
     return dtype.name

@@ -67,7 +67,9 @@ def _reference(node: Node) -> list[Any] | None:
 
     names = list(node.proto.input)
     feeds = {
-        name: value.array for name, value in zip(names, node.inputs, strict=True) if value is not None
+        name: value.array
+        for name, value in zip(names, node.inputs, strict=True)
+        if value is not None
     }
     try:
         with np.errstate(all="ignore"):
@@ -100,7 +102,8 @@ def _objects(value: Known) -> np.ndarray:
     return object_array(value.elements(), value.shape)
 
 
-def _known(array: np.ndarray, like: Known | str) -> Known | None:
+def _known(array: Any, like: Known | str) -> Known | None:
+    array = np.asarray(array, dtype=object)  # numpy gives an element where one is left
     if array.size > SYMBOLIC_LIMIT:
         return None
     return Known(array, like if isinstance(like, str) else like.dtype)
@@ -245,9 +248,7 @@ def _cast(node: Node) -> Known | None:
     from relax_mlir.relax.frontend.onnx.attributes import dtype_name
 
     value = node.value(0)
-    target = (
-        node.value(1).dtype if node.op_type == "CastLike" else dtype_name(int(node.attr("to")))
-    )
+    target = node.value(1).dtype if node.op_type == "CastLike" else dtype_name(int(node.attr("to")))
     return Known(value.array, target) if target in ("int32", "int64") else None
 
 
@@ -277,9 +278,7 @@ def _slice(node: Node) -> Known | None:
         return None
     index: list[slice] = [slice(None)] * data.ndim
     steps = steps or [1] * len(starts)
-    for axis, start, end, step in zip(
-        axes or range(len(starts)), starts, ends, steps, strict=True
-    ):
+    for axis, start, end, step in zip(axes or range(len(starts)), starts, ends, steps, strict=True):
         stop = None if step < 0 and end < -data.shape[axis] else end
         index[axis] = slice(start, stop, step)
     return _known(_objects(data)[tuple(index)], data)
@@ -306,7 +305,6 @@ def _reshape(node: Node) -> Known | None:
 
 def _identity(node: Node) -> Known:
     return node.value(0)
-
 
 
 def _expand(node: Node) -> Known | None:

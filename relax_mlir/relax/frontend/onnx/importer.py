@@ -12,8 +12,19 @@ from relax_mlir.dialects.dims import Dim
 from relax_mlir.errors import Error
 from relax_mlir.relax.frontend.onnx import fold
 from relax_mlir.relax.frontend.onnx.attributes import attributes_of, tensor_value
+from relax_mlir.relax.frontend.onnx.functions import (
+    body_of,
+    defaults_of,
+    origins,
+    with_attributes,
+)
 from relax_mlir.relax.frontend.onnx.node import Converter, Node, Operators, Row
-from relax_mlir.relax.frontend.onnx.values import Known, OnnxError
+from relax_mlir.relax.frontend.onnx.values import (
+    ConstantNeededError,
+    Known,
+    OnnxError,
+    require_runnable,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,8 +45,8 @@ class GraphImporter:
         self.converters = converters
         self.versions = {"" if k == "ai.onnx" else k: v for k, v in versions.items()}
         self.base_dir = base_dir
+        self.functions: dict[tuple[str, str], Any] = {}
         self.scopes: list[dict[str, Any]] = [{}]
-        self.uses_branches = False
         self._unrolled = 0
         self._constants: dict[Any, Any] = {}
 
@@ -68,6 +79,7 @@ class GraphImporter:
             return self.constant(value)
         if not isinstance(value, Known):
             return value
+        require_runnable(value.dtype)
         if value.expr is None and not value.is_symbolic:
             value.expr = self.constant(value.array)
         # What is bound for a symbolic value is visible only in the branch that is open.
@@ -122,7 +134,32 @@ class GraphImporter:
             self._unrolled += len(graph.node)
             if self._unrolled > _SUBGRAPH_LIMIT:
                 raise OnnxError(f"unrolling loops makes more than {_SUBGRAPH_LIMIT} nodes")
-            return self.run(graph)
+            try:
+                return self.run(graph)
+            except ConstantNeededError as error:
+                error.names = origins(graph.node, error.names)
+                raise
+
+    def call(self, node: Node, body: Any) -> list[Any]:
+        """Convert the body of a function in place of the node that calls it."""
+        attributes = defaults_of(node)
+        versions = self.versions
+        self.versions = {**versions, **{e.domain: e.version for e in body.opset_import}}
+        try:
+            with self.scope():
+                for i, formal in enumerate(body.input):
+                    self.define(formal, node.value(i))
+                for inner in body.node:
+                    self.convert(with_attributes(inner, attributes))
+                wanted = [name for i, name in enumerate(body.output) if node.wants(i)]
+                made = {name: self.lookup(name) for name in wanted}
+        except ConstantNeededError as error:
+            actual = dict(zip(body.input, node.proto.input, strict=False))
+            error.names = [actual.get(name, name) for name in origins(body.node, error.names)]
+            raise
+        finally:
+            self.versions = versions
+        return [made.get(name) for name in body.output]
 
     @contextmanager
     def scope(self) -> Iterator[None]:
@@ -151,6 +188,9 @@ class GraphImporter:
     def _converted(self, node: Node) -> list[Any]:
         converter = converter_for(self.converters, node.domain, node.op_type, node.version)
         if converter is None:
+            body = body_of(node)
+            if body is not None:
+                return self.call(node, body)
             node.refuse(f"has no converter for operator set version {node.version}")
         try:
             result = converter(node)

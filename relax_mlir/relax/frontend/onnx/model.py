@@ -13,20 +13,25 @@ from typing import TYPE_CHECKING, Any
 from relax_mlir.dialects import dims as dim_algebra
 from relax_mlir.relax.frontend.common import attach_params
 from relax_mlir.relax.frontend.onnx.attributes import dtype_name, tensor_value
+from relax_mlir.relax.frontend.onnx.functions import is_schema_function, origins
 from relax_mlir.relax.frontend.onnx.importer import GraphImporter, converter_for, key_of
 from relax_mlir.relax.frontend.onnx.node import Converter
 from relax_mlir.relax.frontend.onnx.tables import CONVERTERS
-from relax_mlir.relax.frontend.onnx.values import Known, OnnxError, UnsupportedOnnxOperatorError
+from relax_mlir.relax.frontend.onnx.values import (
+    BranchError,
+    ConstantNeededError,
+    Known,
+    OnnxError,
+    UnsupportedDtypeError,
+    UnsupportedOnnxOperatorError,
+    require_runnable,
+)
 from relax_mlir.relax.names import NameSupply
 
 if TYPE_CHECKING:
     import onnx
 
     from relax_mlir.ir import IRModule
-
-_INLINE_ROUNDS = 8
-"""Functions of the operator set may call functions; this deep at most."""
-
 
 def from_onnx(
     model: onnx.ModelProto | str | os.PathLike[str],
@@ -61,13 +66,30 @@ def from_onnx(
             warnings.warn(f"operator set {opset} is older than the model's", stacklevel=2)
         versions["ai.onnx" if "ai.onnx" in versions else ""] = opset
     converters = {**CONVERTERS, **(custom_convert_map or {})}
-    model = _inlined(model, converters, versions)
-    versions = {**{e.domain: e.version for e in model.opset_import}, **versions}
-    importer = GraphImporter(converters, versions, base_dir)
-    _refuse_missing(model, importer)
-    return _ModelImporter(
-        model, importer, shape_dict or {}, dtype_dict, keep_params_in_input, sanitize_input_names
-    ).run()
+    _refuse_dtypes(model)
+    _refuse_missing(model, GraphImporter(converters, versions, base_dir))
+
+    def run(branches: bool) -> IRModule:
+        importer = GraphImporter(converters, versions, base_dir)
+        importer.functions = {(f.domain, f.name): f for f in model.functions}
+        shapes, keep, sanitize = shape_dict or {}, keep_params_in_input, sanitize_input_names
+        return _ModelImporter(model, importer, shapes, dtype_dict, keep, sanitize).run(branches)
+
+    try:
+        return run(branches=False)
+    except BranchError:  # an If that the program decides: no dataflow block then
+        return run(branches=True)
+    except ConstantNeededError as error:
+        raise _at_inputs(error, model.graph) from None
+
+
+def _at_inputs(error: ConstantNeededError, graph: Any) -> ConstantNeededError:
+    """The error with the inputs of the model it comes from."""
+    stored = {tensor.name for tensor in graph.initializer}
+    error.names = [name for name in origins(graph.node, error.names) if name not in stored]
+    listed = ", ".join(f"'{name}'" for name in error.names)
+    error.hint = f"make these inputs of the model initializers: {listed}"
+    return error
 
 
 def _loaded(model: Any) -> tuple[Any, str]:
@@ -105,48 +127,33 @@ def _nodes(graph: Any) -> list[Any]:
     return found
 
 
-def _inlined(model: Any, converters: Mapping[str, Any], versions: Mapping[str, int]) -> Any:
-    """The model with its own functions, and those of the operator set that no converter is known
-    for, replaced by their bodies."""
-    import onnx
-
-    for _ in range(_INLINE_ROUNDS):
-        local = {(f.domain, f.name) for f in model.functions}
-        named = {(n.domain, n.op_type) for n in _nodes(model.graph)}
-        chosen = [name for name in named if name in local or _is_function(*name, converters, versions)]
-        if not chosen:
-            break
-        model = onnx.inliner.inline_selected_functions(
-            onnx.shape_inference.infer_shapes(model) if model.ByteSize() < 1 << 30 else model,
-            chosen,
-            exclude=False,
-            inline_schema_functions=True,
-        )
-    return model
-
-
-def _is_function(
-    domain: str, op_type: str, converters: Mapping[str, Any], versions: Mapping[str, int]
-) -> bool:
-    """Whether an operator without a converter has a body of simpler ones."""
-    import onnx
-
-    version = versions.get(domain, versions.get("ai.onnx", 1) if not domain else 1)
-    if op_type == "Constant" or converter_for(converters, domain, op_type, version) is not None:
-        return False
-    try:
-        schema = onnx.defs.get_schema(op_type, version, domain)
-    except onnx.defs.SchemaError:
-        return False
-    return schema.has_function or schema.has_context_dependent_function
+def _refuse_dtypes(model: Any) -> None:
+    """Refuse inputs and outputs of dtypes that programs do not compute with."""
+    for info in (*model.graph.input, *model.graph.output):
+        kind = info.type
+        if kind.HasField("optional_type"):
+            kind = kind.optional_type.elem_type
+        if kind.HasField("sequence_type"):
+            kind = kind.sequence_type.elem_type
+        if kind.HasField("tensor_type") and kind.tensor_type.elem_type:
+            try:
+                require_runnable(dtype_name(kind.tensor_type.elem_type))
+            except UnsupportedDtypeError as error:
+                raise UnsupportedDtypeError(f"'{info.name}': {error.message}") from None
 
 
 def _refuse_missing(model: Any, importer: GraphImporter) -> None:
     """One error for every operator that cannot be imported."""
     counts: Counter[str] = Counter()
     places: dict[str, str] = {}
-    for node in _nodes(model.graph):
+    local = {(f.domain, f.name) for f in model.functions}
+    functions = [node for f in model.functions for node in _nodes(f)]
+    for node in (*_nodes(model.graph), *functions):
         version = importer.version_of(node.domain)
+        if (node.domain, node.op_type) in local or is_schema_function(
+            node.domain, node.op_type, version
+        ):
+            continue
         if converter_for(importer.converters, node.domain, node.op_type, version) is None:
             key = key_of(node.domain, node.op_type)
             counts[key] += 1
@@ -191,15 +198,14 @@ class _ModelImporter:
         self.weights: list[Any] = []
         self.weight_values: list[Any] = []
 
-    def run(self) -> IRModule:
+    def run(self, branches: bool) -> IRModule:
         importer, builder = self.importer, self.importer.block_builder
         initialized = {tensor.name for tensor in self.graph.initializer}
         inputs = [self._input(i) for i in self.graph.input if i.name not in initialized]
         self._initializers()
-        branches = any(node.op_type in ("If", "Loop") for node in _nodes(self.graph))
         with builder.function("main", [*inputs, *self.weights], attrs={"num_input": len(inputs)}):
             with ExitStack() as stack:
-                if not branches:  # a branch cannot stand in a dataflow block
+                if not branches:
                     stack.enter_context(builder.dataflow())
                 output = self._outputs(importer.run(self.graph))
                 output = output if branches else builder.emit_output(output)
@@ -290,7 +296,9 @@ class _ModelImporter:
         results: list[Any] = []
         for output, value in zip(self.graph.output, values, strict=True):
             if value is None:
-                raise UnsupportedOnnxOperatorError(f"the output '{output.name}' is an empty optional")
+                raise UnsupportedOnnxOperatorError(
+                    f"the output '{output.name}' is an empty optional"
+                )
             results.append(self._result(value))
         return results[0] if len(results) == 1 else self.relax.Tuple(results)
 

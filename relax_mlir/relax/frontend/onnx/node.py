@@ -165,6 +165,13 @@ class Node:
             self.refuse(f"needs a static shape, got {dims}")
         return [int(dim) for dim in dims]
 
+    def last_size(self, tensor: Any) -> int:
+        """The size of the last axis, which must be a number."""
+        size = self.shape(tensor)[-1]
+        if not isinstance(size, int):
+            self.refuse(f"needs a known size of the last axis, got {size}")
+        return size
+
     def rank(self, tensor: Any) -> int:
         if isinstance(tensor, Known):
             return tensor.ndim

@@ -124,9 +124,7 @@ def _bounds(node: Node, index: int, name: str) -> list[Dim]:
     return node.dims(index, name) if node.has(index) else list(node.attr(name))
 
 
-def _slice_axis(
-    node: Node, x: Any, axis: int, size: Dim, start: Dim, end: Dim, step: int
-) -> Any:
+def _slice_axis(node: Node, x: Any, axis: int, size: Dim, start: Dim, end: Dim, step: int) -> Any:
     """One axis; bounds count from the end when negative, and are cut to the size."""
     if step < 0:
         if not all(isinstance(v, int) for v in (size, start, end)):
@@ -198,7 +196,9 @@ def tile(node: Node) -> Any:
     pairs = [d for r, s in zip(repeats, shape, strict=True) for d in (r, s)]
     ones = [d for s in shape for d in (1, s)]
     wide = node.broadcast(node.reshape(x, ones), pairs)
-    return node.reshape(wide, [dim_algebra.multiply(r, s) for r, s in zip(repeats, shape, strict=True)])
+    return node.reshape(
+        wide, [dim_algebra.multiply(r, s) for r, s in zip(repeats, shape, strict=True)]
+    )
 
 
 def flatten(node: Node) -> Any:
@@ -223,8 +223,13 @@ def constant_of_shape(node: Node) -> Any:
 
 
 def range_(node: Node) -> Any:
-    start, limit, delta = (node.known(i, name) for i, name in enumerate(("start", "limit", "delta")))
-    values = [v.elements()[0] if v.is_symbolic else v.array.reshape(-1)[0].item() for v in (start, limit, delta)]
+    start, limit, delta = (
+        node.known(i, name) for i, name in enumerate(("start", "limit", "delta"))
+    )
+    values = [
+        v.elements()[0] if v.is_symbolic else v.array.reshape(-1)[0].item()
+        for v in (start, limit, delta)
+    ]
     dtype = start.dtype
     if all(v.numbers() is not None for v in (start, limit, delta)):
         return Known(np.arange(*values, dtype=start.array.dtype))
@@ -239,7 +244,9 @@ def range_(node: Node) -> Any:
         count = dim_algebra.maximum(count, 0)
     row = node.ops.arange(0, node.importer.shape_expr([count])[0], 1, dtype=dtype)
     scaled = node.ops.multiply(row, node.const(values[2], dtype))
-    return node.ops.add(scaled, node.cast(node.importer.expr(Known(object_array([first], ()), "int64")), dtype))
+    return node.ops.add(
+        scaled, node.cast(node.importer.expr(Known(object_array([first], ()), "int64")), dtype)
+    )
 
 
 def eye_like(node: Node) -> Any:
@@ -266,7 +273,9 @@ def one_hot(node: Node) -> Any:
     rank = node.rank(indices)
     axis = node.axis(node.attr("axis", -1), rank + 1)
     index = node.cast(indices, "int64")
-    index = ops.where(ops.less(index, node.const(0, "int64")), ops.add(index, node.const(depth, "int64")), index)
+    index = ops.where(
+        ops.less(index, node.const(0, "int64")), ops.add(index, node.const(depth, "int64")), index
+    )
     index = ops.expand_dims(index, axis=[axis])
     row = np.arange(depth).reshape([depth if i == axis else 1 for i in range(rank + 1)])
     return ops.where(ops.equal(index, node.const(row, "int64")), on, off)

@@ -3,18 +3,38 @@
 from __future__ import annotations
 
 from relax_mlir.relax.frontend.onnx import (
+    ops_attention,
+    ops_control_flow,
+    ops_convolution,
     ops_elementwise,
+    ops_image,
     ops_index,
+    ops_nn,
+    ops_normalization,
+    ops_quantization,
+    ops_recurrent,
     ops_reduction,
+    ops_sequence,
     ops_shape,
+    ops_signal,
 )
 from relax_mlir.relax.frontend.onnx.node import Row
 
 _FAMILIES = (
+    ops_attention,
+    ops_control_flow,
+    ops_convolution,
     ops_elementwise,
-    ops_reduction,
-    ops_shape,
+    ops_image,
     ops_index,
+    ops_nn,
+    ops_normalization,
+    ops_quantization,
+    ops_recurrent,
+    ops_reduction,
+    ops_sequence,
+    ops_shape,
+    ops_signal,
 )
 
 CONVERTERS: dict[str, Row] = {}
