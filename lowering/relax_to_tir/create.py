@@ -63,26 +63,14 @@ def _arange(start: Any, end: Any, step: Any, *, dtype: str | None, result: Resul
     return named(result.shape, lambda i: first + stride * i.astype(result.dtype), "T_arange")
 
 
-@legalize("tril", result=True)
-def _tril(x: te.Tensor, k: Any, *, result: Result) -> te.Tensor:
-    return _triangle(x, k, result, upper=False)
+@legalize("tril")
+def _tril(x: te.Tensor, k: Any) -> te.Tensor:
+    return topi.tril(x, te.const(0, "int64") if k is None else k)
 
 
-@legalize("triu", result=True)
-def _triu(x: te.Tensor, k: Any, *, result: Result) -> te.Tensor:
-    return _triangle(x, k, result, upper=True)
-
-
-def _triangle(x: te.Tensor, k: Any, result: Result, upper: bool) -> te.Tensor:
-    offset = te.const(0, "int64") if k is None else k
-    zero = te.const(0, x.dtype)
-
-    def compute(*index: Any) -> Any:
-        diagonal = index[-2] + offset
-        kept = diagonal <= index[-1] if upper else index[-1] <= diagonal
-        return te.if_then_else(kept, x(*index), zero)
-
-    return te.compute(result.shape, compute, name="trilu")
+@legalize("triu")
+def _triu(x: te.Tensor, k: Any) -> te.Tensor:
+    return topi.triu(x, te.const(0, "int64") if k is None else k)
 
 
 @legalize("shape_to_tensor", result=True)

@@ -21,16 +21,17 @@ from relax_mlir.dialects.relax.spec import attributes_of
 from relax_mlir.dialects.relax.types import TensorInfo
 from relax_mlir.dialects.variadic import create
 from relax_mlir.lowering.passes import ModuleState
-from relax_mlir.lowering.relax_to_tir.loops import Lines, every, flattened
 from relax_mlir.lowering.relax_to_tir.operands import NotLegalizable, call_loops
 from relax_mlir.lowering.relax_to_tir.prim_funcs import PrimFuncs
 from relax_mlir.lowering.relax_to_tir.refine import refine
-from relax_mlir.lowering.relax_to_tir.sorting import MergeSort
 from relax_mlir.mlir import ir
 from relax_mlir.tir import operators as O
 from relax_mlir.tir.buffer import Buffer
 from relax_mlir.tir.builder import PrimFuncBuilder
 from relax_mlir.tir.expr import PrimExpr
+from relax_mlir.topi.imperative import Line, every
+from relax_mlir.topi.line_sort import LineSort
+from relax_mlir.topi.sort import flat_copy
 
 Write = Callable[..., None]
 
@@ -166,14 +167,9 @@ def _count_run(build: PrimFuncBuilder, sizes: Buffer, new: PrimExpr) -> None:
 
 def _each_run(build: PrimFuncBuilder, data: Buffer, body: Any) -> None:
     """Visit the elements in sorted order; `new` says that one differs from the one before."""
-    total: Any = O.const(1, "int64")
-    for size in data.shape:
-        total = total * size
-    flat = build.alloc_buffer("flat", [total], data.dtype)
-    with build.for_("serial", 0, total, "i", "int64") as i:
-        build.store(flat, data[flattened(data, i)], [i])
-    sorter = MergeSort(build, flat, total, descending=False)
-    sorter.sort(Lines((), 0, total))
+    flat, total = flat_copy(build, data)
+    sorter = LineSort(build, data.dtype, total, descending=False)
+    sorter.sort(Line((), 0, total), lambda i: flat[i])
     with build.for_("serial", 0, total, "i", "int64") as i:
         here = flat[sorter.order[i]]
         before = flat[sorter.order[O.max(i - 1, O.const(0, "int64"))]]

@@ -9,43 +9,14 @@ from relax_mlir import te, topi
 from relax_mlir.lowering.relax_to_tir.rows import Result, constant, legalize, positive_axis
 from relax_mlir.tir import operators as O
 from relax_mlir.tir.expr import PrimExpr
-from relax_mlir.topi.common import named
+from relax_mlir.topi.indexing import gather_slices, slice_elements
 
 
-def clamped(index: Any, size: Any) -> Any:
-    """An index that may be outside, moved inside: reading there must not end the process."""
-    return O.max(O.min(index, size - 1), te.const(0, size.dtype))
-
-
-def wrapped(index: Any, size: Any) -> Any:
-    """A negative index counts from the end; what is outside still is moved inside."""
-    index = index.astype(size.dtype)
-    return clamped(te.if_then_else(index < 0, index + size, index), size)
-
-
-@legalize("take", result=True)
-def _take(x: te.Tensor, indices: Any, *, axis: int | None, mode: str, result: Result) -> te.Tensor:
+@legalize("take")
+def _take(x: te.Tensor, indices: Any, *, axis: int | None, mode: str) -> te.Tensor:
+    """Reading outside must not end the process: what TVM reads unchecked is limited here."""
     at = positive_axis(axis or 0, x.ndim)
-    rank = indices.ndim if isinstance(indices, te.Tensor) else 0
-    size = x.shape[at]
-
-    def compute(*index: Any) -> Any:
-        inner = index[at : at + rank]
-        chosen = indices(*inner) if isinstance(indices, te.Tensor) else indices
-        chosen = chosen.astype(size.dtype)
-        before, after = index[:at], index[at + rank :]
-        if mode == "wrap":
-            chosen = te.floormod(chosen, size)
-        elif mode in ("clip", "fast"):
-            chosen = clamped(chosen, size)
-        elif mode == "nan":
-            inside = te.all(chosen >= 0, chosen < size)
-            safe = te.if_then_else(inside, chosen, te.const(0, size.dtype))
-            absent = te.const(float("nan") if "float" in x.dtype else 0, x.dtype)
-            return te.if_then_else(inside, x(*before, safe, *after), absent)
-        return x(*before, chosen, *after)
-
-    return named(result.shape, compute, "T_take")
+    return topi.take(x, indices, at, mode="clip" if mode == "fast" else mode)
 
 
 @legalize("strided_slice", result=True)
@@ -59,17 +30,13 @@ def _strided_slice(
     assume_inbound: bool,
     result: Result,
 ) -> te.Tensor:
-    starts: dict[int, tuple[Any, int]] = {}
+    starts: list[Any] = [te.const(0, size.dtype) for size in x.shape]
+    factors = [1] * x.ndim
     steps = [1] * len(axes) if strides is None else [constant(s) for s in strides]
     for axis, low, step in zip(axes, begin, steps, strict=True):
         at = positive_axis(constant(axis), x.ndim)
-        starts[at] = (_start(low, x.shape[at], step, assume_inbound), step)
-
-    def compute(*indices: Any) -> Any:
-        own = [starts[a][0] + i * starts[a][1] if a in starts else i for a, i in enumerate(indices)]
-        return x(*own)
-
-    return named(result.shape, compute, "T_strided_slice")
+        starts[at], factors[at] = _start(low, x.shape[at], step, assume_inbound), step
+    return slice_elements(x, starts, factors, result.shape, "T_strided_slice")
 
 
 def _start(begin: Any, size: Any, step: int, inbound: bool) -> Any:
@@ -82,85 +49,61 @@ def _start(begin: Any, size: Any, step: int, inbound: bool) -> Any:
     return O.min(begin, size - 1)
 
 
-@legalize("gather_elements", "gather", result=True)
-def _gather_elements(x: te.Tensor, indices: te.Tensor, *, axis: int, result: Result) -> te.Tensor:
-    at = positive_axis(axis, x.ndim)
-
-    def compute(*index: Any) -> Any:
-        chosen = wrapped(indices(*index), x.shape[at])
-        return x(*index[:at], chosen, *index[at + 1 :])
-
-    return named(result.shape, compute, "T_gather")
+@legalize("gather_elements", "gather")
+def _gather_elements(x: te.Tensor, indices: te.Tensor, *, axis: int) -> te.Tensor:
+    return topi.gather(x, axis, indices, assume_inbound=False)
 
 
-@legalize("gather_nd", "te_gather_nd", result=True)
-def _gather_nd(x: te.Tensor, indices: te.Tensor, *, batch_dims: int, result: Result) -> te.Tensor:
-    rank = indices.ndim - 1
-    width = constant(indices.shape[-1])
-
-    def compute(*index: Any) -> Any:
-        outer, inner = index[:rank], index[rank:]
-        chosen = [wrapped(indices(*outer, k), x.shape[batch_dims + k]) for k in range(width)]
-        return x(*outer[:batch_dims], *chosen, *inner)
-
-    return named(result.shape, compute, "gather_nd")
+@legalize("gather_nd", "te_gather_nd")
+def _gather_nd(x: te.Tensor, indices: te.Tensor, *, batch_dims: int) -> te.Tensor:
+    """Relax has the coordinates of a slice in the last dimension, topi in the first."""
+    outer, depth = indices.shape[:-1], indices.shape[-1]
+    return gather_slices(x, lambda m, at: indices(*at, m), outer, depth, batch_dims, False)
 
 
-@legalize("index_tensor", result=True)
-def _index_tensor(x: te.Tensor, indices: Sequence[te.Tensor], *, result: Result) -> te.Tensor:
-    rank = len(result.shape) - (x.ndim - len(indices))
-
-    def compute(*index: Any) -> Any:
-        outer, inner = index[:rank], index[rank:]
-        chosen = [
-            wrapped(topi.broadcast_to(t, result.shape[:rank])(*outer), x.shape[a])
-            for a, t in enumerate(indices)
-        ]
-        return x(*chosen, *inner)
-
-    return named(result.shape, compute, "index_tensor")
+@legalize("index_tensor")
+def _index_tensor(x: te.Tensor, indices: Sequence[te.Tensor]) -> te.Tensor:
+    return topi.index_tensor(x, indices, assume_inbound=False)
 
 
 @legalize("one_hot", immediate=(1, 2), result=True)
 def _one_hot(
     indices: te.Tensor, on_value: Any, off_value: Any, *, depth: int, axis: int, result: Result
 ) -> te.Tensor:
-    at = positive_axis(axis, len(result.shape))
-
-    def compute(*index: Any) -> Any:
-        chosen = indices(*index[:at], *index[at + 1 :])
-        on = on_value() if isinstance(on_value, te.Tensor) else on_value
-        off = off_value() if isinstance(off_value, te.Tensor) else off_value
-        position = index[at].astype(indices.dtype)
-        return te.if_then_else(chosen.equal(position), on, off).astype(result.dtype)
-
-    return named(result.shape, compute, "T_one_hot")
+    on, off = (v() if isinstance(v, te.Tensor) else v for v in (on_value, off_value))
+    return topi.one_hot(indices, on, off, depth, axis, result.dtype)
 
 
-@legalize("slice_scatter", result=True)
+@legalize("slice_scatter")
 def _slice_scatter(
-    x: te.Tensor,
-    source: te.Tensor,
-    start: PrimExpr,
-    end: PrimExpr,
-    step: PrimExpr,
-    *,
-    axis: int,
-    result: Result,
+    x: te.Tensor, source: te.Tensor, start: PrimExpr, end: PrimExpr, step: PrimExpr, *, axis: int
 ) -> te.Tensor:
     at = positive_axis(axis, x.ndim)
-    size, stride = x.shape[at], constant(step)
-    first = _start(start, size, stride, False)
+    first, stride = _start(start, x.shape[at], constant(step), False), constant(step)
+    return topi.slice_scatter(x, source, first, first + source.shape[at] * stride, stride, at)
 
-    def compute(*index: Any) -> Any:
-        offset = index[at] - first
-        position = te.floordiv(offset, stride)
-        inside = te.all(
-            offset >= 0,
-            te.floormod(offset, stride).equal(te.const(0, size.dtype)),
-            position < source.shape[at],
-        )
-        placed = source(*index[:at], position, *index[at + 1 :])
-        return te.if_then_else(inside, placed, x(*index))
 
-    return named(result.shape, compute, "slice_scatter")
+@legalize("scatter_elements")
+def _scatter_elements(
+    x: te.Tensor, indices: te.Tensor, updates: te.Tensor, *, axis: int, reduction: str
+) -> te.Tensor:
+    return topi.scatter_elements(x, indices, updates, axis, reduction)
+
+
+@legalize("scatter_nd")
+def _scatter_nd(
+    x: te.Tensor, indices: te.Tensor, updates: te.Tensor, *, reduction: str
+) -> te.Tensor:
+    return topi.scatter_nd(x, _columns(indices), updates, reduction)
+
+
+def _columns(indices: te.Tensor) -> te.Tensor:
+    """Relax has the coordinates of a place in the last dimension, topi in the first."""
+    return topi.transpose(indices, [indices.ndim - 1, *range(indices.ndim - 1)])
+
+
+@legalize("index_put")
+def _index_put(
+    x: te.Tensor, indices: Sequence[te.Tensor], values: te.Tensor, *, accumulate: bool
+) -> te.Tensor:
+    return topi.index_put(x, indices, values, accumulate)

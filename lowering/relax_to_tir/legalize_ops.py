@@ -22,7 +22,7 @@ from relax_mlir.mlir import ir
 
 FAMILIES = (
     "unary binary statistical search linear_algebra datatype manipulate index create nn "
-    "convolution pooling attention image scan sorting scatter sampling"
+    "convolution pooling attention image sorting sampling"
 ).split()
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from relax_mlir import te
-from relax_mlir.dialects.relax.linear_algebra import parse_subscripts
+from relax_mlir import te, topi
 from relax_mlir.dialects.relax.spec import NO_DTYPE
 from relax_mlir.lowering.relax_to_tir.rows import Result, is_one, is_zero, legalize
 
@@ -45,28 +44,6 @@ def _outer(a: te.Tensor, b: te.Tensor) -> te.Tensor:
     return te.compute((a.shape[0], b.shape[0]), lambda i, j: a[i] * b[j], name="outer")
 
 
-@legalize("einsum", result=True)
-def _einsum(operands: Sequence[te.Tensor], *, subscripts: str, result: Result) -> te.Tensor:
-    inputs, output = parse_subscripts(subscripts, [t.ndim for t in operands])
-    sizes: dict[str, Any] = {}
-    for text, tensor in zip(inputs, operands, strict=True):
-        for letter, size in zip(text, tensor.shape, strict=True):
-            if letter not in sizes or is_one(sizes[letter]):
-                sizes[letter] = size
-    summed = [letter for letter in sizes if letter not in output]
-
-    def compute(*indices: Any) -> Any:
-        values: dict[str, Any] = dict(zip(output, indices, strict=True))
-        axes = [te.reduce_axis((0, sizes[letter]), name=f"k{i}") for i, letter in enumerate(summed)]
-        values.update(zip(summed, axes, strict=True))
-        product = None
-        for text, tensor in zip(inputs, operands, strict=True):
-            own = [
-                0 if is_one(size) and not is_one(sizes[letter]) else values[letter]
-                for letter, size in zip(text, tensor.shape, strict=True)
-            ]
-            factor = tensor(*own)
-            product = factor if product is None else product * factor
-        return te.sum(product, axis=axes) if axes else product
-
-    return te.compute(result.shape, compute, name="T_einsum")
+@legalize("einsum")
+def _einsum(operands: Sequence[te.Tensor], *, subscripts: str) -> te.Tensor:
+    return topi.einsum(subscripts, *operands)

@@ -14,7 +14,6 @@ from relax_mlir.lowering.relax_to_tir.rows import (
     legalize,
     positive_axis,
 )
-from relax_mlir.tir import operators as O
 
 
 @legalize("permute_dims", "transpose")
@@ -101,48 +100,21 @@ def _collapse_sum(x: te.Tensor, target: Any, *, result: Result) -> te.Tensor:
     return topi.collapse_sum(x, result.shape)
 
 
-@legalize("nn.pad", result=True)
+_PADS = {
+    "reflect": topi.nn.reflect_pad,
+    "replicate": topi.nn.replicate_pad,
+    "circular": topi.nn.circular_pad,
+}
+
+
+@legalize("nn.pad")
 def _pad(
-    x: te.Tensor,
-    *,
-    pad_width: Sequence[int],
-    pad_mode: str | None,
-    pad_value: float,
-    result: Result,
+    x: te.Tensor, *, pad_width: Sequence[int], pad_mode: str | None, pad_value: float
 ) -> te.Tensor:
     before, after = list(pad_width[::2]), list(pad_width[1::2])
-    mode = pad_mode or "constant"
-    if mode == "constant":
+    if pad_mode in (None, "constant"):
         return topi.nn.pad(x, before, after, pad_value, name="T_pad")
-
-    def source(index: Any, size: Any, low: int) -> Any:
-        """The index inside the data that stands at an index of the result."""
-        at = index - low
-        if mode == "replicate":
-            return O.max(O.min(at, size - 1), te.const(0, at.dtype))
-        if mode == "circular":
-            return te.floormod(at, size)
-        at = te.if_then_else(at < 0, 0 - at, at)
-        return te.if_then_else(at >= size, 2 * size - 2 - at, at)
-
-    def compute(*indices: Any) -> Any:
-        own = [
-            i if not (low or high) else source(i, size, low)
-            for i, size, low, high in zip(indices, x.shape, before, after, strict=True)
-        ]
-        return x(*own)
-
-    return te.compute(result.shape, compute, name=f"{mode}_pad")
+    return _PADS[pad_mode](x, before, after)
 
 
-@legalize("nn.pixel_shuffle", result=True)
-def _pixel_shuffle(x: te.Tensor, *, upscale_factor: int, result: Result) -> te.Tensor:
-    factor = upscale_factor
-
-    def compute(*indices: Any) -> Any:
-        *batch, channel, row, column = indices
-        inside = te.floormod(row, factor) * factor + te.floormod(column, factor)
-        source = channel * (factor * factor) + inside
-        return x(*batch, source, te.floordiv(row, factor), te.floordiv(column, factor))
-
-    return te.compute(result.shape, compute, name="pixel_shuffle")
+ROWS["nn.pixel_shuffle"] = Row("pixel_shuffle", topi.nn.pixel_shuffle)

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from relax_mlir import te, topi
-from relax_mlir.lowering.relax_to_tir.rows import ROWS, Result, Row, legalize, positive_axis
+from relax_mlir.lowering.relax_to_tir.rows import ROWS, Row, legalize
 
 ROWS["nn.relu"] = Row("relu", topi.nn.relu)
 ROWS["nn.softmax"] = Row("softmax", topi.nn.softmax)
@@ -139,35 +139,9 @@ def _batch_norm(
     momentum: float,
     training: bool,
 ) -> list[te.Tensor]:
-    at = positive_axis(axis, data.ndim)
-    reduced = [i for i in range(data.ndim) if i != at]
-
-    def spread(value: te.Tensor) -> te.Tensor:
-        """A value a channel, as a tensor that broadcasts to the data."""
-        shape = [data.shape[i] if i == at else 1 for i in range(data.ndim)]
-        return topi.reshape(value, shape)
-
-    if training:
-        from relax_mlir.lowering.relax_to_tir.statistical import mean as mean_of
-
-        mean = mean_of(data, axis=reduced, keepdims=False)
-        centred = topi.subtract(data, spread(mean))
-        var = mean_of(topi.multiply(centred, centred), axis=reduced, keepdims=False)
-    else:
-        mean, var = moving_mean, moving_var
-        centred = topi.subtract(data, spread(mean))
-    width = topi.sqrt(topi.add(spread(var), te.const(epsilon, data.dtype)))
-    out = topi.divide(centred, width)
-    out = topi.multiply(out, spread(gamma)) if scale else out
-    out = topi.add(out, spread(beta)) if center else out
-    if not training:
-        return [out, topi.identity(moving_mean), topi.identity(moving_var)]
-    return [out, _moved(moving_mean, mean, momentum), _moved(moving_var, var, momentum)]
-
-
-def _moved(moving: te.Tensor, new: te.Tensor, momentum: float) -> te.Tensor:
-    kept = topi.multiply(moving, te.const(1 - momentum, moving.dtype))
-    return topi.add(kept, topi.multiply(new, te.const(momentum, moving.dtype)))
+    return topi.nn.batch_norm(
+        data, gamma, beta, moving_mean, moving_var, axis, epsilon, center, scale, training, momentum
+    )
 
 
 @legalize("nn.dropout")
@@ -182,7 +156,7 @@ def _cross_entropy(x: te.Tensor, y: te.Tensor) -> te.Tensor:
     return topi.divide(total, x.shape[0].astype(x.dtype)) if x.ndim > 1 else total
 
 
-@legalize("nn.nll_loss", result=True)
+@legalize("nn.nll_loss")
 def _nll_loss(
     predictions: te.Tensor,
     targets: te.Tensor,
@@ -190,31 +164,5 @@ def _nll_loss(
     *,
     reduction: str,
     ignore_index: int,
-    result: Result,
 ) -> te.Tensor:
-    dtype, zero = predictions.dtype, te.const(0, predictions.dtype)
-    size = predictions.shape[0 if predictions.ndim == 1 else 1]
-
-    def weight(target: Any) -> Any:
-        safe = te.if_then_else(te.all(target >= 0, target < size), target, 0)
-        value = te.const(1, dtype) if weights is None else weights(safe)
-        return te.if_then_else(target.equal(te.const(ignore_index, target.dtype)), zero, value)
-
-    def picked(*index: Any) -> Any:
-        target = targets(*index).astype(size.dtype)
-        safe = te.if_then_else(te.all(target >= 0, target < size), target, 0)
-        value = (
-            predictions(safe) if predictions.ndim == 1 else predictions(index[0], safe, *index[1:])
-        )
-        return zero - value * weight(target)
-
-    losses = te.compute(targets.shape, picked, name="nll_loss")
-    if reduction == "none":
-        return losses
-    total = topi.sum(losses)
-    if reduction == "sum":
-        return total
-    weighed = te.compute(
-        targets.shape, lambda *i: weight(targets(*i).astype(size.dtype)), name="nll_weight"
-    )
-    return topi.divide(total, topi.sum(weighed))
+    return topi.nn.nll_loss(predictions, targets, weights, reduction, ignore_index)

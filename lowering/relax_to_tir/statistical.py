@@ -59,3 +59,7 @@ def variance(x: te.Tensor, *, axis: Any, keepdims: bool) -> te.Tensor:
 @legalize("std")
 def _std(x: te.Tensor, *, axis: Any, keepdims: bool) -> te.Tensor:
     return topi.sqrt(variance(x, axis=axis, keepdims=keepdims))
+
+
+ROWS["cumsum"] = Row("cumsum", topi.cumsum)
+ROWS["cumprod"] = Row("cumprod", topi.cumprod)

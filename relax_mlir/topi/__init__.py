@@ -1,6 +1,6 @@
 """Operators as tensor expressions (TVM's `tvm.topi`), one family a file."""
 
-from relax_mlir.topi import nn
+from relax_mlir.topi import image, nn
 from relax_mlir.topi.broadcast import (
     add,
     atan2,
@@ -119,7 +119,7 @@ from relax_mlir.topi.reduction import (
 )
 from relax_mlir.topi.scan import cumprod, cumsum, scanop
 from relax_mlir.topi.scatter import index_put, scatter_elements, scatter_nd, slice_scatter
-from relax_mlir.topi.sort import argsort, searchsorted, sort, topk
+from relax_mlir.topi.sort import argsort, median, searchsorted, sort, topk
 from relax_mlir.topi.transform import (
     concatenate,
     expand_dims,
@@ -192,6 +192,7 @@ __all__ = [
     "greater_equal",
     "hamming_window",
     "identity",
+    "image",
     "index_put",
     "index_tensor",
     "isfinite",
@@ -213,6 +214,7 @@ __all__ = [
     "matmul",
     "max",
     "maximum",
+    "median",
     "meshgrid",
     "min",
     "minimum",

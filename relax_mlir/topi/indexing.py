@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from relax_mlir.dialects import dtypes
 from relax_mlir.errors import Error
 from relax_mlir.te.tensor import Tensor
 from relax_mlir.tir import intrinsics as I
@@ -54,7 +55,8 @@ def take(a: Tensor, indices: Any, axis: Any = None, batch_dims: int = 0, mode: s
         if mode != "nan":
             return value
         inside = O.logical_and(O.less_equal(0, raw), O.less(raw, size))
-        return I.if_then_else(inside, value, O.const(float("nan"), a.dtype))
+        absent = float("nan") if dtypes.is_float(a.dtype) else 0
+        return I.if_then_else(inside, value, O.const(absent, a.dtype))
 
     return named(shape, body, "T_take", "injective")
 
@@ -67,28 +69,60 @@ def _bounded(index: PrimExpr, size: PrimExpr, mode: str) -> PrimExpr:
     return index
 
 
-def gather(data: Tensor, axis: int, indices: Tensor) -> Tensor:
-    """Element `[.., indices[i], ..]` of data along an axis, for every element of indices."""
+def _inside(index: PrimExpr, size: PrimExpr, assume_inbound: bool) -> PrimExpr:
+    """An index as it is, or with negative ones counted from the end and others moved inside."""
+    if assume_inbound:
+        return index
+    index = O.cast(size.dtype, index)
+    wrapped = I.if_then_else(O.less(index, 0), O.add(index, size), index)
+    return O.max(O.min(wrapped, O.subtract(size, 1)), O.const(0, size.dtype))
+
+
+def gather(data: Tensor, axis: int, indices: Tensor, *, assume_inbound: bool = True) -> Tensor:
+    """Element `[.., indices[i], ..]` of data along an axis, for every element of indices.
+
+    Unless `assume_inbound`, negative indices count from the end and others are limited.
+    """
     axis = normalize_axis(axis, len(data.shape))
-    return named(
-        indices.shape,
-        lambda *i: data(*i[:axis], indices(*i), *i[axis + 1 :]),
-        "T_gather",
-        "injective",
-    )
+
+    def body(*i: Any) -> PrimExpr:
+        chosen = _inside(indices(*i), data.shape[axis], assume_inbound)
+        return data(*i[:axis], chosen, *i[axis + 1 :])
+
+    return named(indices.shape, body, "T_gather", "injective")
 
 
-def gather_nd(a: Tensor, indices: Tensor, batch_dims: int = 0) -> Tensor:
-    """Slices of `a` whose leading indices are the columns of `indices` (M, ...)."""
-    depth = as_int(indices.shape[0])
-    if depth is None or depth > len(a.shape) - batch_dims:
-        raise Error(f"gather_nd: {indices.shape[0]} leading indices into {len(a.shape)} dimensions")
+def gather_nd(
+    a: Tensor, indices: Tensor, batch_dims: int = 0, *, assume_inbound: bool = True
+) -> Tensor:
+    """Slices of `a` whose leading indices are the columns of `indices` (M, ...); see gather."""
     outer = indices.shape[1:]
-    shape = [*outer, *a.shape[batch_dims + depth :]]
+
+    def read(m: int, head: Sequence[Any]) -> PrimExpr:
+        return indices(O.const(m), *head)
+
+    return gather_slices(a, read, outer, indices.shape[0], batch_dims, assume_inbound)
+
+
+def gather_slices(
+    a: Tensor,
+    read: Callable[[int, Sequence[Any]], PrimExpr],
+    outer: Sequence[PrimExpr],
+    depth: Any,
+    batch_dims: int,
+    assume_inbound: bool,
+) -> Tensor:
+    """gather_nd with `read(m, head)` for the m-th index of the slice at `head`."""
+    count = as_int(depth)
+    if count is None or count > len(a.shape) - batch_dims:
+        raise Error(f"gather_nd: {depth} leading indices into {len(a.shape)} dimensions")
+    shape = [*outer, *a.shape[batch_dims + count :]]
 
     def body(*i: Any) -> PrimExpr:
         head = i[: len(outer)]
-        found = [indices(O.const(m), *head) for m in range(depth)]
+        found = [
+            _inside(read(m, head), a.shape[batch_dims + m], assume_inbound) for m in range(count)
+        ]
         return a(*head[:batch_dims], *found, *i[len(outer) :])
 
     return named(shape, body, "T_gather_nd", "injective")
@@ -127,11 +161,19 @@ def strided_slice(
         starts[axis], shape[axis] = slice_bounds(begin[position], limit, step, size, assume_inbound)
         factors[axis] = step
 
+    name = "T_strided_slice" if axes is None else "T_strided_slice_with_axes"
+    return slice_elements(a, starts, factors, shape, name)
+
+
+def slice_elements(
+    a: Tensor, starts: Sequence[Any], steps: Sequence[int], shape: Sequence[Any], name: str
+) -> Tensor:
+    """The elements from `starts` on, `steps` apart, of a slice whose shape is known."""
+
     def body(*i: Any) -> PrimExpr:
-        entries = zip(i, factors, starts, strict=True)
+        entries = zip(i, steps, starts, strict=True)
         return a(*[O.add(O.multiply(x, step), start) for x, step, start in entries])
 
-    name = "T_strided_slice" if axes is None else "T_strided_slice_with_axes"
     return named(shape, body, name, "injective")
 
 
@@ -245,8 +287,11 @@ def sequence_mask(
     return named(data.shape, body, "T_sequence_mask", "injective")
 
 
-def index_tensor(data: Tensor, indices: Sequence[Tensor]) -> Tensor:
-    """numpy's `data[i0, i1, ...]` with index tensors, which broadcast; negative ones wrap."""
+def index_tensor(
+    data: Tensor, indices: Sequence[Tensor], *, assume_inbound: bool = True
+) -> Tensor:
+    """numpy's `data[i0, i1, ...]` with index tensors, which broadcast; negative ones wrap.  Unless
+    `assume_inbound`, what is outside still is limited."""
     tensors = list(indices)
     if len(tensors) > len(data.shape):
         raise Error(f"{len(tensors)} index tensors into {len(data.shape)} dimensions")
@@ -260,8 +305,11 @@ def index_tensor(data: Tensor, indices: Sequence[Tensor]) -> Tensor:
         found: list[PrimExpr] = []
         for axis, tensor in enumerate(tensors):
             index = tensor(*broadcast_indices(head, tensor.shape, outer))
-            wrapped = O.add(index, O.cast(index.dtype, data.shape[axis]))
-            found.append(O.select(O.less(index, 0), wrapped, index))
+            if assume_inbound:
+                wrapped = O.add(index, O.cast(index.dtype, data.shape[axis]))
+                found.append(O.select(O.less(index, 0), wrapped, index))
+            else:
+                found.append(_inside(index, data.shape[axis], False))
         return data(*found, *i[len(outer) :])
 
     return named(shape, body, "advanced_index", "injective")

@@ -1,8 +1,9 @@
-"""Writing elements at computed places."""
+"""Writing elements at computed places.  What points outside the data is left out."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from typing import Any
 
 from relax_mlir.errors import Error
@@ -20,47 +21,78 @@ from relax_mlir.topi.common import (
     named,
     normalize_axis,
 )
-from relax_mlir.topi.imperative import elements
+from relax_mlir.topi.imperative import copy, every
 
 _REDUCTIONS: dict[str, Callable[[Any, Any], PrimExpr]] = {
     "update": lambda old, new: new,
     "add": O.add,
     "mul": O.multiply,
+    "mean": O.add,
     "min": O.min,
     "max": O.max,
 }
 
 
-def _combine(reduction: str, what: str) -> Callable[[Any, Any], PrimExpr]:
+def _check_reduction(reduction: str, what: str) -> None:
     if reduction not in _REDUCTIONS:
         names = ", ".join(_REDUCTIONS)
         raise Error(f"{what}: reduction must be one of {names}, given {reduction!r}")
-    return _REDUCTIONS[reduction]
 
 
-def _copy(build: PrimFuncBuilder, source: Buffer, target: Buffer) -> None:
-    with elements(build, source.shape, "c", parallel=True) as at:
-        build.store(target, source[tuple(at)], at)
-
-
-def _from_start(index: PrimExpr, size: PrimExpr) -> PrimExpr:
+def _from_start(index: PrimExpr, size: Any) -> PrimExpr:
     """A negative index counts from the end."""
-    return O.select(O.less(index, 0), O.add(index, O.cast(index.dtype, size)), index)
+    index = O.cast("int64", index)
+    return O.select(O.less(index, 0), O.add(index, size), index)
+
+
+class _Updates:
+    """Writes updates into `out`; for a mean it counts them, and divides at the end."""
+
+    def __init__(self, build: PrimFuncBuilder, out: Buffer, reduction: str):
+        self._build, self._out, self._reduction = build, out, reduction
+        self._counts: Buffer | None = None
+        if reduction == "mean":
+            self._counts = build.alloc_buffer("counts", list(out.shape), "int64")
+            with ExitStack() as nest:
+                place = every(build, out.shape, nest, "c")
+                build.store(self._counts, O.const(1, "int64"), place)
+
+    def put(self, value: Any, place: tuple[Any, ...]) -> None:
+        """Combine a value with the element there; a place outside is left out."""
+        build, out, counts = self._build, self._out, self._counts
+        inside: list[PrimExpr] = []
+        for index, size in zip(place, out.shape, strict=True):
+            inside += [O.less_equal(0, index), O.less(index, size)]
+        with build.if_(I.all(*inside)):
+            build.store(out, _REDUCTIONS[self._reduction](out[place], value), place)
+            if counts is not None:
+                build.store(counts, O.add(counts[place], 1), place)
+
+    def finish(self) -> None:
+        if self._counts is None:
+            return
+        with ExitStack() as nest:
+            place = every(self._build, self._out.shape, nest, "c")
+            count = O.cast(self._out.dtype, self._counts[place])
+            self._build.store(self._out, O.div(self._out[place], count), place)
 
 
 def scatter_elements(
     data: Tensor, indices: Tensor, updates: Tensor, axis: int = 0, reduction: str = "update"
 ) -> Tensor:
     """data with `updates[i, j]` combined into `[indices[i, j], j]` (for axis 0)."""
-    axis, combine = normalize_axis(axis, data.ndim), _combine(reduction, "scatter_elements")
+    axis = normalize_axis(axis, data.ndim)
+    _check_reduction(reduction, "scatter_elements")
 
     def emit(build: PrimFuncBuilder, ins: list[Buffer], outs: list[Buffer]) -> None:
         source, places, values = ins
-        _copy(build, source, outs[0])
-        with elements(build, indices.shape) as at:
-            place = build.let("place", _from_start(places[tuple(at)], data.shape[axis]))
-            where = [*at[:axis], place, *at[axis + 1 :]]
-            build.store(outs[0], combine(outs[0][tuple(where)], values[tuple(at)]), where)
+        copy(build, source, outs[0])
+        writer = _Updates(build, outs[0], reduction)
+        with ExitStack() as nest:
+            at = every(build, indices.shape, nest, "i")
+            place = build.let("place", _from_start(places[at], data.shape[axis]))
+            writer.put(values[at], (*at[:axis], place, *at[axis + 1 :]))
+        writer.finish()
 
     described = [(data.shape, data.dtype)]
     return imperative(
@@ -70,21 +102,24 @@ def scatter_elements(
 
 def scatter_nd(data: Tensor, indices: Tensor, updates: Tensor, mode: str = "update") -> Tensor:
     """data with slices `updates[:, ...]` combined where the columns of `indices` (M, ...) say."""
-    combine, depth = _combine(mode, "scatter_nd"), as_int(indices.shape[0])
+    depth = as_int(indices.shape[0])
+    _check_reduction(mode, "scatter_nd")
     if depth is None or depth > data.ndim:
         raise Error(f"scatter_nd: {indices.shape[0]} indices into {data.ndim} dimensions")
     outer = indices.ndim - 1
 
     def emit(build: PrimFuncBuilder, ins: list[Buffer], outs: list[Buffer]) -> None:
         source, places, values = ins
-        _copy(build, source, outs[0])
-        with elements(build, updates.shape) as at:
+        copy(build, source, outs[0])
+        writer = _Updates(build, outs[0], mode)
+        with ExitStack() as nest:
+            at = every(build, updates.shape, nest, "i")
             head = [
                 build.let(f"place{m}", _from_start(places[(m, *at[:outer])], data.shape[m]))
                 for m in range(depth)
             ]
-            where = [*head, *at[outer:]]
-            build.store(outs[0], combine(outs[0][tuple(where)], values[tuple(at)]), where)
+            writer.put(values[at], (*head, *at[outer:]))
+        writer.finish()
 
     described = [(data.shape, data.dtype)]
     return imperative(described, [data, indices, updates], emit, "scatter_nd_generic", "scatter_nd")
@@ -102,16 +137,16 @@ def index_put(
 
     def emit(build: PrimFuncBuilder, ins: list[Buffer], outs: list[Buffer]) -> None:
         source, new, *places = ins
-        _copy(build, source, outs[0])
-        with elements(build, shape) as at:
+        copy(build, source, outs[0])
+        writer = _Updates(build, outs[0], "add" if accumulate else "update")
+        with ExitStack() as nest:
+            at = every(build, shape, nest, "i")
             head: list[Any] = []
             for m, (place, tensor) in enumerate(zip(places, tensors, strict=True)):
                 read = tuple(broadcast_indices(at[: len(outer)], tensor.shape, outer))
                 head.append(build.let(f"place{m}", _from_start(place[read], data.shape[m])))
-            where = [*head, *at[len(outer) :]]
             value = new[tuple(broadcast_indices(at, values.shape, shape))]
-            old = outs[0][tuple(where)]
-            build.store(outs[0], O.add(old, value) if accumulate else value, where)
+            writer.put(value, (*head, *at[len(outer) :]))
 
     described = [(data.shape, data.dtype)]
     return imperative(described, [data, values, *tensors], emit, "index_put", "index_put")

@@ -26,8 +26,10 @@ from relax_mlir.topi.nn.conv import (
     group_conv2d_transpose_nchw,
 )
 from relax_mlir.topi.nn.dense import batch_matmul, dense, flatten, matmul
+from relax_mlir.topi.nn.loss import nll_loss
 from relax_mlir.topi.nn.norm import batch_norm, group_norm, instance_norm, layer_norm, rms_norm
 from relax_mlir.topi.nn.pad import circular_pad, mirror_pad, pad, reflect_pad, replicate_pad
+from relax_mlir.topi.nn.pixel_shuffle import pixel_shuffle
 from relax_mlir.topi.nn.pooling import (
     adaptive_pool,
     adaptive_pool1d,
@@ -45,7 +47,7 @@ __all__ = [
     "conv2d_nchw", "conv2d_nhwc", "conv2d_transpose_nchw", "conv3d", "conv_transpose", "dense",
     "fast_softmax", "flatten", "gelu", "gelu_tanh", "global_pool", "group_conv2d_nchw",
     "group_conv2d_transpose_nchw", "group_norm", "instance_norm", "layer_norm", "leaky_relu",
-    "log_softmax", "matmul", "mirror_pad", "pad", "pool1d", "pool2d", "pool3d", "prelu",
-    "reflect_pad", "relu", "relu6", "replicate_pad", "rms_norm", "selu", "silu", "softmax",
-    "softplus",
+    "log_softmax", "matmul", "mirror_pad", "nll_loss", "pad", "pixel_shuffle", "pool1d",
+    "pool2d", "pool3d", "prelu", "reflect_pad", "relu", "relu6", "replicate_pad", "rms_norm", "selu",
+    "silu", "softmax", "softplus",
 ]  # fmt: skip

@@ -210,56 +210,63 @@ def conv_transpose(
     dilation: Any = 1,
     groups: int = 1,
     out_dtype: object | None = None,
+    data_layout: str = "",
+    kernel_layout: str = "",
 ) -> Tensor:
-    """The transpose (gradient) of a convolution; data N, C, spatial, kernel I, O, spatial.
+    """The transpose (gradient) of a convolution; by default data N, C, spatial, kernel I, O,
+    spatial.
 
     The output size is `(in - 1) * stride - before - after + dilation * (k - 1) + output_padding
-    + 1`.  Raises Error if channels do not fit.
+    + 1`.  Raises Error if channels or layouts do not fit.
     """
     dims = data.ndim - 2
-    strides = per_axis(strides, dims, "strides")
-    dilations = per_axis(dilation, dims, "dilation")
+    letters = spatial_letters(dims)
+    data_layout, kernel_layout = data_layout or f"NC{letters}", kernel_layout or f"IO{letters}"
+    _check_layouts(data, kernel, data_layout, kernel_layout, letters)
+    size = {x: data.shape[data_layout.index(x)] for x in data_layout}
+    taps = {x: kernel.shape[kernel_layout.index(x)] for x in kernel_layout}
+    strides, dilations = per_axis(strides, dims, "strides"), per_axis(dilation, dims, "dilation")
     extra = per_axis(output_padding, dims, "output_padding")
-    before, after = both_sides(padding, dims, kernel.shape[2:], dilations)
-    channels, width, *taps = kernel.shape
-    if as_int(channels) is not None and not same_size(channels, data.shape[1]):
-        raise Error(f"conv_transpose: {data.shape[1]} input channels, {channels} in the kernel")
-    inner = simplify(O.floordiv(channels, groups))
+    before, after = both_sides(padding, dims, [taps[x] for x in letters], dilations)
+    width, inner = taps["O"], simplify(O.floordiv(taps["I"], groups))
+    if as_int(taps["I"]) is not None and not same_size(taps["I"], size["C"]):
+        raise Error(f"conv_transpose: {size['C']} input channels, {taps['I']} in the kernel")
     dtype = data.dtype if out_dtype in (None, "", "void") else out_dtype
-    sizes = [
-        simplify(
-            O.add(
-                O.subtract(O.multiply(O.subtract(s, 1), strides[i]), before[i] + after[i]),
-                O.add(O.multiply(O.subtract(k, 1), dilations[i]), extra[i] + 1),
-            )
-        )
-        for i, (s, k) in enumerate(zip(data.shape[2:], taps, strict=True))
-    ]
+    out = {"N": size["N"], "C": simplify(O.multiply(width, groups))}
+    for i, x in enumerate(letters):
+        reach = O.add(O.multiply(O.subtract(taps[x], 1), dilations[i]), extra[i] + 1)
+        out[x] = _spread_size(size[x], strides[i], before[i] + after[i], reach)
     dc = reduce_axis((0, inner), "dc")
-    taps_axes = [
-        reduce_axis((0, k), name) for k, name in zip(taps, ("dh", "dw", "dd"), strict=False)
-    ]
+    reduced = [reduce_axis((0, taps[x]), f"d{x.lower()}") for x in letters]
 
-    def body(n: Any, c: Any, *place: Any) -> PrimExpr:
-        channel = O.add(O.multiply(O.floordiv(c, width), inner), dc.var) if groups > 1 else dc.var
+    def body(*place: Any) -> PrimExpr:
+        """The data elements whose kernel reaches an output element, where they exist."""
+        at = dict(zip(data_layout, place, strict=True))
+        group = O.floordiv(at["C"], width)
+        channel = O.add(O.multiply(group, inner), dc.var) if groups > 1 else dc.var
+        column = O.floormod(at["C"], width) if groups > 1 else at["C"]
+        source, weight = {"N": at["N"], "C": channel}, {"I": channel, "O": column}
         checks: list[PrimExpr] = []
-        source: list[PrimExpr] = []
-        for i, at in enumerate(place):
-            spread = O.subtract(O.add(at, before[i]), O.multiply(taps_axes[i].var, dilations[i]))
-            index = O.floordiv(spread, strides[i])
+        for i, x in enumerate(letters):
+            offset = O.subtract(O.add(at[x], before[i]), O.multiply(reduced[i].var, dilations[i]))
+            source[x], weight[x] = O.floordiv(offset, strides[i]), reduced[i].var
             if strides[i] > 1:
-                checks.append(O.equal(O.floormod(spread, strides[i]), 0))
-            checks += [O.less_equal(0, spread), O.less(index, data.shape[2 + i])]
-            source.append(index)
-        value = O.cast(dtype, data(n, channel, *source))
+                checks.append(O.equal(O.floormod(offset, strides[i]), 0))
+            checks += [O.less_equal(0, offset), O.less(source[x], size[x])]
+        value = O.cast(dtype, data(*[source[x] for x in data_layout]))
         inside = I.if_then_else(I.all(*checks), value, O.const(0, dtype))
-        column = O.floormod(c, width) if groups > 1 else c
-        weight = O.cast(dtype, kernel(channel, column, *[t.var for t in taps_axes]))
-        return te_sum(O.multiply(inside, weight), axis=[dc, *taps_axes])
+        factor = O.cast(dtype, kernel(*[weight[x] for x in kernel_layout]))
+        return te_sum(O.multiply(inside, factor), axis=[dc, *reduced])
 
-    out_channels = simplify(O.multiply(width, groups))
-    return compute([data.shape[0], out_channels, *sizes], body, "compute", f"conv{dims}d_transpose",
-                   varargs_names=["h", "w", "d"][:dims])  # fmt: skip
+    names = dict(zip(f"NC{letters}", _AXES, strict=False))
+    axes = [names[x] for x in data_layout]
+    shape = [out[x] for x in data_layout]
+    return compute(shape, body, "compute", f"conv{dims}d_transpose", varargs_names=axes)
+
+
+def _spread_size(size: PrimExpr, stride: int, padding: int, reach: PrimExpr) -> PrimExpr:
+    """The size of a transposed convolution: elements `stride` apart, the last as wide as `reach`."""
+    return simplify(O.add(O.subtract(O.multiply(O.subtract(size, 1), stride), padding), reach))
 
 
 def conv1d_transpose_ncw(data: Tensor, kernel: Tensor, stride: Any, padding: Any,

@@ -53,6 +53,11 @@ def _pool(
             whole = O.add(whole, stride[i] - 1)
             ends[i] = after[i] + stride[i] - 1
         shape[axis] = simplify(O.add(O.floordiv(whole, stride[i]), 1))
+        size, count = as_int(data.shape[axis]), as_int(shape[axis])
+        if ceil_mode and size is not None and count is not None:
+            # A last window that would start in the padding behind the data is left out.
+            starts_behind = (count - 1) * stride[i] >= size + before[i]
+            shape[axis] = O.const(count - starts_behind, data.shape[axis].dtype)
     window = [reduce_axis((0, k), f"rv{i}") for i, k in enumerate(kernel)]
     source = _padded(data, axes, before, ends, pool_type)
 
