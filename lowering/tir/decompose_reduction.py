@@ -245,11 +245,16 @@ def _emit_init(plan: _Reduction) -> None:
     init = next(op for op in statements if op.name == "tir.init")
     for view in list(_body(init).operations):
         _body(copy).append(view.operation)
-    _erase_unused(statements)
+    written = [op.operands[1] for op in _inside(copy) if op.name == "memref.store"]
+    _erase_unused([op for op in statements if not _declares_write(op, written)])
     copy.attributes["sym_name"] = ir.StringAttr.get(f"{plan.block.sym_name.value}_init")
     for op, reduced in zip(copies, plan.reduction, strict=True):
         if reduced:
             _take_first_step(op.opview)  # type: ignore[arg-type]
+
+
+def _declares_write(op: ir.Operation, written: list[ir.Value]) -> bool:
+    return op.name == "tir.write" and op.operands[0] in written
 
 
 def _body(op: ir.Operation) -> ir.Block:

@@ -13,6 +13,7 @@ from relax_mlir.driver.build_module import build
 from relax_mlir.ir import IRModule
 from relax_mlir.lowering.pipeline import run
 from relax_mlir.script import from_source
+from relax_mlir.tir.schedule import Schedule
 
 LOOPS = "tir-bool-to-byte,tir-to-linalg,tir-to-scf"
 
@@ -265,3 +266,134 @@ def test_vectorized(name: str) -> None:
     assert "tir.for" not in text
     arrays = _inputs(buffers)
     check(module, arrays, reference(*[a.copy() for a in arrays[:-1]]))
+
+
+# -- schedules --------------------------------------------------------------------------------
+
+
+def matmul(m: int, n: int, k: int) -> IRModule:
+    return program(
+        f"for i, j, k in T.grid({m}, {n}, {k}):\n    with T.block('C'):\n"
+        "        vi, vj, vk = T.axis.remap('SSR', [i, j, k])\n        with T.init():\n"
+        "            C[vi, vj] = T.float32(0)\n"
+        "        C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]",
+        A=((m, k), F32), B=((k, n), F32), C=((m, n), F32),
+    )  # fmt: skip
+
+
+def tiled(sch: Schedule, rows: int, columns: int, depth: int) -> tuple[Any, ...]:
+    """The loops (i_0, i_1, j_0, j_1, k_0, k_1) of a tiled product, in the order of the tutorial."""
+    i, j, k = sch.get_loops(sch.get_block("C"))
+    i_0, i_1 = sch.split(i, [None, rows])
+    j_0, j_1 = sch.split(j, [None, columns])
+    k_0, k_1 = sch.split(k, [None, depth])
+    sch.reorder(j_0, i_0, k_0, k_1, i_1, j_1)
+    return i_0, i_1, j_0, j_1, k_0, k_1
+
+
+@pytest.mark.parametrize("shape", [(32, 64, 48), (33, 65, 77), (7, 3, 5), (1, 100, 1)], ids=str)
+@pytest.mark.parametrize("cached", [False, True])
+@pytest.mark.parametrize("decomposed", [False, True])
+def test_optimized_matmul(shape: tuple[int, int, int], cached: bool, decomposed: bool) -> None:
+    m, n, k = shape
+    sch = Schedule(matmul(*shape))
+    block = sch.get_block("C")
+    result = sch.cache_write(block, 0, "local") if cached else None
+    i_0, i_1, j_0, j_1, k_0, k_1 = tiled(sch, 4, 16, 8)
+    sch.vectorize(j_1)
+    sch.unroll(i_1)
+    if result is not None:
+        sch.reverse_compute_at(result, i_0)
+        sch.vectorize(sch.get_loops(result)[-1])
+    sch.parallel(j_0)
+    if decomposed:
+        sch.decompose_reduction(block, k_0)
+    a, b = floats(m, k), floats(k, n, seed=1)
+    c = np.full((m, n), np.nan, F32)
+    build(sch.mod, target="llvm")(a, b, c)
+    np.testing.assert_allclose(c, a @ b, rtol=1e-5, atol=1e-5)
+
+
+KERNEL = (
+    "tir-decompose-reduction,tir-plan-buffer-allocation,tir-compact-buffer-allocation,tir-to-scf,"
+    "scf-promote-accumulators"
+)
+
+
+def test_accumulators_stay_in_registers() -> None:
+    sch = Schedule(matmul(32, 64, 48))
+    _, i_1, _, j_1, _, _ = tiled(sch, 4, 16, 8)
+    sch.vectorize(j_1)
+    sch.unroll(i_1)
+    text = lowered(sch.mod, KERNEL)
+    inner = text[text.rindex("scf.for") :]
+    body = inner[: inner.index("scf.yield")]
+    assert text.count("iter_args") == 2
+    assert body.count("vector.store") == 0
+    assert body.count("vector.load") == 4 or "vector.load" in body
+    assert body.count("arith.mulf") == 4
+    assert "scf.if" not in text
+
+
+def test_buffers_shrink() -> None:
+    """A producer computed at a loop of its consumer keeps what one iteration needs."""
+    module = program(
+        "P = T.alloc_buffer((66, 66), 'float32')\n"
+        "for i, j in T.grid(66, 66):\n    with T.block('P'):\n"
+        "        vi, vj = T.axis.remap('SS', [i, j])\n        P[vi, vj] = A[vi, vj] * A[vi, vj]\n"
+        "for i, j in T.grid(64, 64):\n    with T.block('B'):\n"
+        "        vi, vj = T.axis.remap('SS', [i, j])\n"
+        "        B[vi, vj] = P[vi, vj] + P[vi + 1, vj + 2] + P[vi + 2, vj]",
+        A=((66, 66), F32), B=((64, 64), F32),
+    )  # fmt: skip
+    sch = Schedule(module)
+    i, j = sch.get_loops(sch.get_block("B"))
+    i_0, i_1 = sch.split(i, [None, 8])
+    j_0, j_1 = sch.split(j, [None, 16])
+    sch.reorder(i_0, j_0, i_1, j_1)
+    sch.compute_at(sch.get_block("P"), j_0)
+    sch.vectorize(j_1)
+    sch.parallel(i_0)
+    text = lowered(sch.mod, KERNEL)
+    assert "memref.alloc() : memref<10x18xf32>" in text
+    assert text.index("scf.parallel") < text.index("memref.alloc()")
+    a, b = floats(66, 66), np.zeros((64, 64), F32)
+    p = a * a
+    check(sch.mod, [a, b], p[:64, :64] + p[1:65, 2:66] + p[2:66, :64])
+
+
+@pytest.mark.parametrize("extent", [1, 3, 17])
+def test_unrolled(extent: int) -> None:
+    module = program(
+        f"for i in T.unroll(2, {extent + 2}):\n    B[i - 2] = A[i] * T.float32(3)",
+        A=((extent + 2,), F32), B=((extent,), F32),
+    )  # fmt: skip
+    assert "scf.for" not in lowered(module)
+    a = floats(extent + 2)
+    check(module, [a, np.zeros(extent, F32)], a[2:] * 3)
+
+
+def test_unrolled_without_end() -> None:
+    """A loop too long to write out, and one whose length is not known, stay loops."""
+    module = from_source(
+        "@I.ir_module\nclass Module:\n    @T.prim_func\n    def main(a: T.handle, b: T.handle):\n"
+        "        n = T.int64()\n        A = T.match_buffer(a, (n,), 'float32')\n"
+        "        B = T.match_buffer(b, (n,), 'float32')\n"
+        "        for i in T.unroll(n):\n            B[i] = A[i] + T.float32(1)\n"
+        "        for i in T.vectorized(n):\n            B[i] = B[i] * T.float32(2)\n"
+    )
+    assert lowered(module).count("scf.for") == 2
+    for size in (0, 1, 1000):
+        a = floats(size)
+        check(module, [a, np.zeros(size, F32)], (a + 1) * 2)
+
+
+@pytest.mark.parametrize("explicit", [0, 1])
+def test_unroll_pragmas(explicit: int) -> None:
+    sch = Schedule(matmul(4, 4, 4))
+    (i, *_) = sch.get_loops(sch.get_block("C"))
+    sch.annotate(i, "pragma_auto_unroll_max_step", 16)
+    sch.annotate(i, "pragma_unroll_explicit", explicit)
+    assert lowered(sch.mod).count("scf.for") == (1 if explicit else 3)
+    a, b = floats(4, 4), floats(4, 4, seed=1)
+    check(sch.mod, [a, b, np.zeros((4, 4), F32)], a @ b)
