@@ -11,11 +11,11 @@ _PIPELINES: dict[str, str] = {
         "relax-legalize-ops,relax-annotate-tir-op-pattern,relax-fold-constant,"
         "relax-fuse-ops,relax-fuse-tir"
     ),
-    # What compiling runs: nothing twice or in vain, code outside dataflow blocks fused too, and
-    # transposed operands of matmuls read in place.
+    # What compiling runs: nothing twice or in vain, code outside dataflow blocks fused too,
+    # transposed operands of matmuls read in place, and attention in one kernel.
     "relax-default": (
         "relax-dead-code-elimination,relax-eliminate-common-subexpr,relax-convert-to-dataflow,"
-        "relax-zero,relax-fuse-transpose-matmul,relax-fuse-tir"
+        "relax-zero,relax-fuse-transpose-matmul,relax-fuse-tir,relax-fuse-attention,relax-fuse-tir"
     ),
 }
 

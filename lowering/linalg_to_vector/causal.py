@@ -48,7 +48,7 @@ def _masks(link: Link) -> bool:
     if not isinstance(value, ir.FloatAttr) or not value.value <= _NEGLIGIBLE:
         return False
     left, right = (_index_dim(operand) for operand in condition.operands)
-    row, column = link.shared[-1], link.column
+    row, column = link.row, link.column
     predicate = ir.IntegerAttr(condition.attributes["predicate"]).value
     return (predicate, left, right) in ((_SLE, column, row), (_SGE, row, column))
 

@@ -19,6 +19,7 @@ from relax_mlir.lowering.linalg_to_vector.row_chain import match_row_chain
 from relax_mlir.lowering.linalg_to_vector.row_chain_emission import RowChainEmitter
 from relax_mlir.lowering.linalg_to_vector.strategies import contraction_strategy, find_strategy
 from relax_mlir.lowering.passes import ModuleState, Pass, register_pass
+from relax_mlir.lowering.to_llvm.num_threads import mark_parallel
 from relax_mlir.mlir import PassManager, ir
 
 __all__ = ["LinalgToVector"]
@@ -36,21 +37,25 @@ class LinalgToVector(Pass):
     become loops over vectors; what fits none of these becomes scalar loops.
 
     vector_width: bits of a vector register, 0 for the host's.  num_cores: cores to divide large
-    operations of known size among, by scf.parallel.
+    operations of known size among, by scf.parallel; 0 for those of the module's target, one if it
+    does not say.
     """
 
     vector_width: int = 0
-    num_cores: int = 1
+    num_cores: int = 0
 
     def run(self, state: ModuleState) -> None:
         self._check_options()
-        target = host_cpu().restricted(self.vector_width, self.num_cores)
+        num_cores = self.num_cores or getattr(state.target, "num_cores", None) or 1
+        target = host_cpu().restricted(self.vector_width, num_cores)
         module = state.module
         with module.context, ir.Location.unknown():
             _generalize_named_ops(module)
             for function in state.functions():
                 if list(function.regions[0].blocks):
                     _FunctionLowering(function, target).run()
+                    if target.num_cores > 1 and _has_parallel_loops(function):
+                        mark_parallel(function)
             if _linalg_names(module):
                 PassManager.parse("builtin.module(func.func(convert-linalg-to-loops))").run(
                     module.operation
@@ -61,8 +66,20 @@ class LinalgToVector(Pass):
         if width and (width < 128 or width > 2048 or width & (width - 1)):
             expected = "0 or a power of two from 128 to 2048"
             raise PassError(f"{self.name}: vector-width is {width}, expected {expected}")
-        if self.num_cores < 1:
-            raise PassError(f"{self.name}: num-cores is {self.num_cores}, expected at least 1")
+        if self.num_cores < 0:
+            raise PassError(f"{self.name}: num-cores is {self.num_cores}, expected 0 or more")
+
+
+def _has_parallel_loops(function: ir.Operation) -> bool:
+    found = False
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        nonlocal found
+        found = found or op.name == "scf.parallel"
+        return ir.WalkResult.INTERRUPT if found else ir.WalkResult.ADVANCE
+
+    function.walk(visit)
+    return found
 
 
 def _linalg_names(module: ir.Module) -> set[str]:

@@ -64,6 +64,7 @@ class Operand:
     strides: elements moved in the flat buffer by a step along each dimension of the nest.
     base: terms of the offset of the first element.
     dim_order: the dimension behind each index of the memref, where all are plain dimensions.
+    coordinates: the same, None standing for the only position of a dimension of size one.
     """
 
     value: ir.Value
@@ -72,6 +73,7 @@ class Operand:
     base: tuple[Extent, ...] = ()
     is_scalar: bool = False
     dim_order: tuple[int, ...] | None = None
+    coordinates: tuple[int | None, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -141,7 +143,10 @@ class LoopNest:
                 return None
             return old - 1 if old > dim else old
 
-        operands = tuple(replace(o, strides=cut(o.strides), dim_order=None) for o in self.operands)
+        operands = tuple(
+            replace(o, strides=cut(o.strides), dim_order=None, coordinates=None)
+            for o in self.operands
+        )
         return replace(
             self,
             extents=cut(self.extents),
@@ -320,7 +325,12 @@ def _operand(
             base.append(step * Extent(linear[-1]))
         step = step * _dim_extent(type_, value, position, expr, extents, symbols)
     return Operand(
-        value, type_.element_type, tuple(strides), tuple(base), dim_order=_dim_order(map_)
+        value,
+        type_.element_type,
+        tuple(strides),
+        tuple(base),
+        dim_order=_dim_order(map_),
+        coordinates=_coordinates(map_, type_),
     )
 
 
@@ -400,6 +410,18 @@ def _dim_order(map_: ir.AffineMap) -> tuple[int, ...] | None:
     if not all(isinstance(expr, ir.AffineDimExpr) for expr in results):
         return None
     return tuple(expr.position for expr in results)
+
+
+def _coordinates(map_: ir.AffineMap, type_: ir.MemRefType) -> tuple[int | None, ...] | None:
+    found: list[int | None] = []
+    for expr, size in zip(map_.results, type_.shape, strict=True):
+        if isinstance(expr, ir.AffineDimExpr):
+            found.append(expr.position)
+        elif isinstance(expr, ir.AffineConstantExpr) and size == 1:
+            found.append(None)
+        else:
+            return None
+    return tuple(found)
 
 
 def _dim_extent(

@@ -24,14 +24,21 @@ _TRANSPARENT = ("arith.constant", "memref.alloc", "memref.dim", "affine.apply", 
 class Link:
     """One operation of a chain.
 
-    shared: its dimensions that are the rows' coordinates, batch dimensions first and the row last;
-    column: its dimension along the row.
+    shared: its dimensions that are the rows' coordinates, batch dimensions first and the row last
+    (None where a batch dimension of size one has no dimension here); column: its dimension along
+    the row.
     """
 
     op: ir.Operation
     nest: LoopNest
-    shared: tuple[int, ...]
+    shared: tuple[int | None, ...]
     column: int
+
+    @property
+    def row(self) -> int:
+        row = self.shared[-1]
+        assert row is not None
+        return row
 
 
 @dataclass
@@ -72,7 +79,7 @@ def match_row_chain(
             return None
         chain.links.append(link)
         target = outputs_of(other)[0]
-        if uses.is_temporary(target):
+        if uses.is_temporary(target) and not _is_product_along_row(link):
             has_column = _row_coordinates(link, target)
             if has_column is None:
                 return None
@@ -108,20 +115,25 @@ def _next_link(op: ir.Operation, chain: RowChain) -> Link | None:
     if nest is None or len(nest.body.results) != 1:
         return None
     rank = len(chain.links[0].shared)
-    shared: tuple[int, ...] | None = None
+    shared: tuple[int | None, ...] | None = None
     column: int | None = None
     for operand in nest.operands:
         if operand.value not in chain.temporaries:
             continue
         has_column = chain.temporaries[operand.value]
-        order = operand.dim_order
-        if order is None or len(order) != rank + has_column or len(set(order)) != len(order):
+        order = operand.coordinates
+        if order is None or len(order) != rank + has_column or None in order[rank - 1 :]:
+            return None
+        named = [dim for dim in order if dim is not None]
+        if len(set(named)) != len(named):
             return None
         if shared not in (None, order[:rank]) or (has_column and column not in (None, order[-1])):
             return None
         shared = order[:rank]
         column = order[-1] if has_column else column
-    if shared is None or column is None or any(nest.reduction[dim] for dim in shared):
+    if shared is None or column is None:
+        return None
+    if any(dim is not None and nest.reduction[dim] for dim in shared):
         return None
     return Link(op, nest, shared, column)
 
@@ -129,12 +141,16 @@ def _next_link(op: ir.Operation, chain: RowChain) -> Link | None:
 def _row_coordinates(link: Link, target: ir.Value) -> bool | None:
     """Whether an intermediate result has the column dimension; None if it is not stored by rows."""
     nest = link.nest
-    order = nest.operands[nest.body.results[0]].dim_order
-    if nest.rank != len(link.shared) + 1 or order is None:
+    order = nest.operands[nest.body.results[0]].coordinates
+    if nest.rank != sum(dim is not None for dim in link.shared) + 1:
         return None
     if order == link.shared:
         return False
     return True if order == (*link.shared, link.column) else None
+
+
+def _is_product_along_row(link: Link) -> bool:
+    return link.nest.reduction[link.column] and match_contraction(link.nest.simplify()) is not None
 
 
 def _is_closed(chain: RowChain, uses: BufferUses) -> bool:
@@ -142,10 +158,10 @@ def _is_closed(chain: RowChain, uses: BufferUses) -> bool:
     chain writes."""
     last = chain.links[-1]
     nest = last.nest
-    if not nest.reduction[last.column] or match_contraction(nest.simplify()) is None:
+    if not _is_product_along_row(last):
         return False
     out = nest.operands[nest.body.results[0]]
-    if out.dim_order is None or not set(last.shared) <= set(out.dim_order):
+    if out.coordinates is None or not set(last.shared) - {None} <= set(out.coordinates):
         return False
     members = [link.op for link in chain.links]
     for temporary in chain.temporaries:

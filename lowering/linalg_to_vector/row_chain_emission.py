@@ -9,7 +9,7 @@ right of the diagonal negligible (a causal mask before a softmax), a block stops
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from relax_mlir.lowering.linalg_to_vector.builder import Builder, FlatView, Index
@@ -34,6 +34,7 @@ __all__ = ["RowChainEmitter"]
 _BLOCK_BYTES = 128 << 10
 _MAX_ROWS = 64
 _ASSUMED_COLUMNS = 512
+_CONFLICTING, _PADDING = 64, 16
 
 FindStrategy = Callable[
     [LoopNest, CPUTarget], Callable[[Builder, dict[int, ir.Value]], None] | None
@@ -45,7 +46,7 @@ class _Packed:
     """An operand of a contraction laid out as [k][column]."""
 
     buffer: FlatView
-    column_extent: Index
+    row_stride: Index
 
 
 class RowChainEmitter:
@@ -60,7 +61,9 @@ class RowChainEmitter:
         self.num_cores = target.num_cores
         self.find_strategy = find_strategy
         self.first = chain.links[0]
-        self.shared = [self.first.nest.extents[dim] for dim in self.first.shared]
+        self.shared = [
+            self.first.nest.extents[dim] for dim in self.first.shared if dim is not None
+        ]
         self.columns = self.first.nest.extents[self.first.column]
         self.packed: dict[int, _Packed] = {}
         self.slots: dict[ir.Value, FlatView] = {}
@@ -75,10 +78,8 @@ class RowChainEmitter:
     def can_emit(self) -> bool:
         """Whether all links have strategies; emits nothing."""
         for link in self.chain.links:
-            nest = link.nest
-            for dim in link.shared[:-1]:
-                nest = restricted(self.b, nest, dim, 0, 1)
-            nest = restricted(self.b, nest, link.shared[-1], 0, self.rows)
+            nest = self._at_batch(link, [0] * (len(link.shared) - 1))
+            nest = restricted(self.b, nest, link.row, 0, self.rows)
             if self.find_strategy(nest.simplify(), self.target) is None:
                 return False
         return True
@@ -88,6 +89,7 @@ class RowChainEmitter:
     def emit(self) -> None:
         extents = [self.first.nest.emit_extent(self.b, extent) for extent in self.shared]
         self.column_count = self.first.nest.emit_extent(self.b, self.columns)
+        self.row_stride = _padded(self.b, self.column_count)
         split = self._split_dim(extents)
         if split is None:
             self._emit_batches(extents, [0] * len(extents), 0)
@@ -182,7 +184,7 @@ class RowChainEmitter:
                 continue
             size: Index = self.rows
             if self.chain.temporaries[out.value]:
-                size = b.mul(self.column_count, self.rows)
+                size = b.mul(self.row_stride, self.rows)
             self.slots[out.value] = b.scratch(size, out.element_type)
         self.packed = {}
         for number, link in enumerate(self.chain.links):
@@ -190,18 +192,19 @@ class RowChainEmitter:
 
     def _right_operand(self, link: Link) -> tuple[int, int, int] | None:
         """Operand, reduction and column dimension of a contraction's right side that is the same
-        for all rows but not contiguous."""
+        for all rows but not contiguous, or whose rows fall on the same cache sets."""
         contraction = match_contraction(link.nest)
         if contraction is None or len(contraction.k) != 1:
             return None
         k, column, right = contraction.k[0], contraction.column, contraction.b
         nest = link.nest
-        if nest.stride(right, link.shared[-1]) != ZERO:
+        if nest.stride(right, link.row) != ZERO:
             return None
         if nest.operands[right].value in self.chain.temporaries:
             return None
-        contiguous = nest.stride(right, column) == ONE
-        if contiguous and nest.stride(right, k) == nest.extents[column]:
+        step = nest.stride(right, k)
+        contiguous = nest.stride(right, column) == ONE and step == nest.extents[column]
+        if contiguous and step.static is not None and step.static % _CONFLICTING:
             return None
         return right, k, column
 
@@ -211,10 +214,10 @@ class RowChainEmitter:
             return
         right, k, column = found
         nest = link.nest
-        columns = nest.emit_extent(self.b, nest.extents[column])
-        size = self.b.mul(nest.emit_extent(self.b, nest.extents[k]), columns)
+        stride = _padded(self.b, nest.emit_extent(self.b, nest.extents[column]))
+        size = self.b.mul(nest.emit_extent(self.b, nest.extents[k]), stride)
         buffer = self.b.scratch(size, nest.operands[right].element_type)
-        self.packed[number] = _Packed(buffer, columns)
+        self.packed[number] = _Packed(buffer, stride)
 
     def _pack(self, batch: list[Index]) -> None:
         """Copy right operands of this batch position into their contiguous buffers."""
@@ -223,15 +226,13 @@ class RowChainEmitter:
             found = self._right_operand(link)
             assert found is not None
             right, k, column = found
-            nest = link.nest
-            for dim, position in zip(link.shared[:-1], batch, strict=True):
-                nest = restricted(self.b, nest, dim, position, 1)
+            nest = self._at_batch(link, batch)
             source = nest.operands[right]
             extents = (nest.extents[k], nest.extents[column])
             copy = _yielding_first(source.element_type)
-            target = Operand(
-                packed.buffer.value, source.element_type, (nest.extents[column], ONE)
-            )
+            symbols = list(nest.symbols)
+            stride = _extent(self.b, packed.row_stride, symbols)
+            target = Operand(packed.buffer.value, source.element_type, (stride, ONE))
             moved = LoopNest(
                 extents,
                 (False, False),
@@ -244,7 +245,7 @@ class RowChainEmitter:
                     target,
                 ),
                 Stage(copy.regions[0].blocks[0], (0, 1), (1,)),
-                list(nest.symbols),
+                symbols,
             )
             emission = self.find_strategy(moved.simplify(), self.target)
             assert emission is not None, "a copy has a strategy"
@@ -252,6 +253,14 @@ class RowChainEmitter:
             copy.erase()
 
     # Links
+
+    def _at_batch(self, link: Link, batch: Sequence[Index]) -> LoopNest:
+        """The link's nest at one position of the batch dimensions."""
+        nest = link.nest
+        for dim, position in zip(link.shared[:-1], batch, strict=True):
+            if dim is not None:
+                nest = restricted(self.b, nest, dim, position, 1)
+        return nest
 
     def _nest(
         self,
@@ -264,10 +273,7 @@ class RowChainEmitter:
     ) -> LoopNest:
         """The link's nest for one block of rows, on the block's buffers."""
         b = self.b
-        nest = link.nest
-        for dim, position in zip(link.shared[:-1], batch, strict=True):
-            nest = restricted(b, nest, dim, position, 1)
-        nest = restricted(b, nest, link.shared[-1], row, rows)
+        nest = restricted(b, self._at_batch(link, batch), link.row, row, rows)
         if limit is not None:
             nest = restricted(b, nest, link.column, 0, limit)
         symbols = list(nest.symbols)
@@ -278,14 +284,14 @@ class RowChainEmitter:
                 strides = [ZERO] * nest.rank
                 if self.chain.temporaries[operand.value]:
                     strides[link.column] = ONE
-                    strides[link.shared[-1]] = _extent(b, self.column_count, symbols)
+                    strides[link.row] = _extent(b, self.row_stride, symbols)
                 else:
-                    strides[link.shared[-1]] = ONE
+                    strides[link.row] = ONE
                 operands[position] = self._in_buffer(operand, self.slots[operand.value], strides)
             elif found is not None and position == found[0]:
                 strides = [ZERO] * nest.rank
                 packed = self.packed[number]
-                strides[found[1]] = _extent(b, packed.column_extent, symbols)
+                strides[found[1]] = _extent(b, packed.row_stride, symbols)
                 strides[found[2]] = ONE
                 operands[position] = self._in_buffer(operand, packed.buffer, strides)
         return replace(nest, operands=tuple(operands), symbols=symbols)
@@ -294,6 +300,14 @@ class RowChainEmitter:
         self, operand: Operand, buffer: FlatView, strides: list[Extent]
     ) -> Operand:
         return Operand(buffer.value, operand.element_type, tuple(strides))
+
+
+def _padded(b: Builder, columns: Index) -> Index:
+    """The distance of rows in a buffer: not a large power of two, which would put whole columns
+    into a few sets of the first-level cache."""
+    if isinstance(columns, int) and columns % _CONFLICTING:
+        return columns
+    return b.add(columns, _PADDING)
 
 
 def _extent(b: Builder, value: Index, symbols: list[tuple[ir.Value, int | None]]) -> Extent:

@@ -53,11 +53,15 @@ def _reads_inside(op: ir.Operation, nest: Nest) -> bool:
         if isinstance(expr, ir.AffineDimExpr):
             if not dims.equal(size, dimension(nest.loops[expr.position].extent)):
                 return False
-        elif not isinstance(expr, ir.AffineConstantExpr) or not isinstance(size, int):
-            return False
-        elif not 0 <= expr.value < size:
+        elif not _is_position(expr, size):
             return False
     return True
+
+
+def _is_position(expr: ir.AffineExpr, size: object) -> bool:
+    """Whether an index is a constant below a known size."""
+    constant = isinstance(expr, ir.AffineConstantExpr) and isinstance(size, int)
+    return constant and 0 <= expr.value < size
 
 
 def _convert(op: ir.Operation) -> None:

@@ -29,6 +29,8 @@ STATIC: dict[str, tuple[tuple[int, ...], str | None, bool]] = {
     "wide_rows": ((1, 24, 1100, 1, 16), None, False),
 }
 
+THREADED = ["square", "causal_blocks", "bias"]
+
 
 def _attention(q: Any, k: Any, v: Any, mask: str | None, bias: Any = None) -> np.ndarray:
     q, k, v = (x.astype("float64").transpose(0, 2, 1, 3) for x in (q, k, v))
@@ -56,15 +58,39 @@ def _machine(cores: int) -> Any:
             bb.emit_func_output(bb.emit(op.nn.attention(*variables, causal_mask=mask)))
 
     for name, ((batch, rows, columns, heads, width), mask, bias) in STATIC.items():
+        if cores > 1 and name not in THREADED:
+            continue
         given = [_variable("q", batch, rows, heads, width)]
         given += [_variable(x, batch, columns, heads, width) for x in "kv"]
         given += [_variable("b", batch, heads, rows, columns)] if bias else []
         define(name, given, mask)
+    if cores > 1:
+        return _compiled(bb, cores)
     dynamic = [_variable("q", 1, N, 2, 16), *(_variable(x, 1, M, 2, 16) for x in "kv")]
     define("dynamic", dynamic, None)
     define("dynamic_causal", [_variable(x, 1, N, 2, 16) for x in "qkv"], "TopLeft")
+    _define_parts(bb)
+    return _compiled(bb, cores)
+
+
+def _compiled(bb: Any, cores: int) -> Any:
     target = {"kind": "llvm", "num-cores": cores}
     return relax.VirtualMachine(relax_mlir.compile(bb.get(), target), relax_mlir.cpu())
+
+
+def _define_parts(bb: Any) -> None:
+    """Attention as importers write it, from its parts."""
+    q, k, v = (_variable(x, 1, 37, 2, 16) for x in "qkv")
+    mask = _variable("mask", 1, 1, 1, 37)
+    with bb.function("parts", [q, k, v, mask]):
+        with bb.dataflow():
+            heads = [bb.emit(op.permute_dims(x, [0, 2, 1, 3])) for x in (q, k, v)]
+            keys = bb.emit(op.permute_dims(heads[1], [0, 1, 3, 2]))
+            scores = bb.emit(op.multiply(op.matmul(heads[0], keys), relax.const(0.25, "float32")))
+            weights = bb.emit(op.nn.softmax(bb.emit(op.add(scores, mask)), -1))
+            mixed = bb.emit(op.matmul(weights, heads[2]))
+            result = bb.emit_output(op.permute_dims(mixed, [0, 2, 1, 3]))
+        bb.emit_func_output(result)
 
 
 def _check(name: str, cores: int, shape: tuple[int, ...], mask: str | None, bias: bool) -> None:
@@ -83,7 +109,7 @@ def test_static(name: str) -> None:
     _check(name, 1, *STATIC[name])
 
 
-@pytest.mark.parametrize("name", ["square", "causal_blocks", "bias"])
+@pytest.mark.parametrize("name", THREADED)
 def test_two_threads(name: str) -> None:
     _check(name, 2, *STATIC[name])
 
@@ -97,6 +123,14 @@ def test_dynamic(rows: int, columns: int) -> None:
 @pytest.mark.parametrize("rows", [1, 7, 16, 65, 200])
 def test_dynamic_causal(rows: int) -> None:
     _check("dynamic_causal", 1, (1, rows, rows, 2, 16), "TopLeft", False)
+
+
+def test_parts() -> None:
+    rng = np.random.default_rng(8)
+    arrays = [rng.standard_normal((1, 37, 2, 16)).astype("float32") for _ in range(3)]
+    mask = np.where(rng.random((1, 1, 1, 37)) < 0.3, -1e9, 0).astype("float32")
+    got = _machine(1)["parts"](*map(relax_mlir.runtime.tensor, (*arrays, mask))).numpy()
+    np.testing.assert_allclose(got, _attention(*arrays, None, mask), rtol=1e-5, atol=2e-6)
 
 
 def test_fully_masked_row() -> None:

@@ -92,6 +92,9 @@ def _arrange(nest: LoopNest, a: int, b: int, c: int) -> Contraction | None:
     k: list[int] = []
     for dim in range(nest.rank):
         in_a, in_b, in_c = (nest.stride(o, dim) != ZERO for o in (a, b, c))
+        if nest.extents[dim] == ONE and not nest.reduction[dim]:
+            outer.append(dim)
+            continue
         if nest.reduction[dim]:
             if in_c or not (in_a and in_b):
                 return None
