@@ -125,7 +125,7 @@ def not_dominant(block: BlockOp) -> str | None:
 
 def not_complete(block: BlockOp) -> str | None:
     """Why a block is not complete, None when it is."""
-    reason = not_dominant(block)
+    reason = not_dominant(block) or captured_loop(block)
     if reason is not None:
         return reason
     for value, kind in zip(nest.iter_vars(block), block.kinds, strict=True):
@@ -141,15 +141,43 @@ def not_reduction(block: BlockOp) -> str | None:
     """Why a block is not a reduction block, None when it is."""
     if init_of(block) is None:
         return "it has no init"
-    reason = not_dominant(block)
-    if reason is not None:
-        return reason
+    return not_dominant(block) or captured_loop(block) or no_reduction(block)
+
+
+def no_reduction(block: BlockOp) -> str | None:
+    """Why the variables of a block are not those of a reduction, None when they are."""
     for value, kind in zip(nest.iter_vars(block), block.kinds, strict=True):
         if kind not in ("S", "R"):
             return f"its iteration variable {nest.value_name(value)} is opaque or scanning"
         if kind == "R" and any(value in access.leaves() for access in writes_of(block)):
             return f"its reduction variable {nest.value_name(value)} indexes the output"
     return None
+
+
+def captured_loop(block: BlockOp) -> str | None:
+    """A use of a loop around the block other than by its variables, None when there is none."""
+    inside = set(nest.iter_vars(block))
+    seen: set[ir.Value] = set()
+    for op in nest.descend(block):
+        inside.update(op.operation.results)
+        inside.update(a for r in op.operation.regions for b in r.blocks for a in b.arguments)
+        for operand in op.operation.operands:
+            if operand not in inside and operand not in seen:
+                seen.add(operand)
+                loop = _loop_behind(operand)
+                if loop is not None:
+                    return f"it uses loop {nest.value_name(loop, 'i')} other than by its variables"
+    return None
+
+
+def _loop_behind(value: ir.Value) -> ir.Value | None:
+    """A loop variable that a value is computed from."""
+    owner = value.owner
+    if isinstance(owner, ir.Block):
+        return value if isinstance(owner.owner.operation.opview, ForOp) else None
+    if not nest.is_movable(owner.operation.opview):
+        return None
+    return next((v for v in map(_loop_behind, owner.operation.operands) if v is not None), None)
 
 
 def require_complete_or_reduction(block: BlockOp) -> None:

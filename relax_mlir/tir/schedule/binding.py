@@ -8,17 +8,15 @@ from relax_mlir.mlir import ir
 from relax_mlir.tir.schedule import nest
 from relax_mlir.tir.schedule.analysis import (
     bindings_of,
-    init_of,
-    not_complete,
     read_buffers,
     require_block_bodies,
-    require_complete_or_reduction,
     written_buffers,
 )
 from relax_mlir.tir.schedule.bindings import bindings_determine, same_iteration
 from relax_mlir.tir.schedule.compute_location import covers
 from relax_mlir.tir.schedule.error import Refusal, label
 from relax_mlir.tir.schedule.index import defining
+from relax_mlir.tir.schedule.ordering import accumulates, require_orderable
 from relax_mlir.tir.schedule.state import ScheduleState
 
 THREAD_AXES = (
@@ -83,10 +81,9 @@ def require_parallel(loop: ForOp, how: str) -> None:
     require_block_bodies(loop)
     blocks = nest.child_blocks(loop)
     for block in blocks:
-        require_complete_or_reduction(block)
+        require_orderable(block)
         _require_spatial(loop, block, how)
-        complete = not_complete(block) is None and init_of(block) is None
-        if not complete and not bindings_determine(block, [variable]):
+        if accumulates(block) and not bindings_determine(block, [variable]):
             raise Refusal(f"iterations of {label(loop)} may update the same instance of "
                           f"{label(block)}", loop, block)  # fmt: skip
     for number, first in enumerate(blocks):

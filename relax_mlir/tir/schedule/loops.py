@@ -13,9 +13,7 @@ from relax_mlir.tir.schedule import nest
 from relax_mlir.tir.schedule.analysis import (
     chain,
     init_of,
-    is_reduction,
     require_block_bodies,
-    require_complete_or_reduction,
 )
 from relax_mlir.tir.schedule.bindings import bindings_determine, same_iteration
 from relax_mlir.tir.schedule.error import Refusal, label
@@ -29,6 +27,7 @@ from relax_mlir.tir.schedule.index import (
     proves_nonnegative,
 )
 from relax_mlir.tir.schedule.index_write import write
+from relax_mlir.tir.schedule.ordering import accumulates, require_orderable
 from relax_mlir.tir.schedule.state import (
     ScheduleState,
     erase_dead_arithmetic,
@@ -266,12 +265,8 @@ def _require_reorderable_blocks(bottom: ForOp, nested: Sequence[ForOp]) -> None:
     variables = [nest.loop_var(loop) for loop in nested]
     blocks = nest.child_blocks(bottom)
     for block in blocks:
-        for value, kind in zip(nest.iter_vars(block), block.kinds, strict=True):
-            if kind not in ("S", "R"):
-                raise Refusal(f"iteration variable {nest.value_name(value)} of {label(block)} is "
-                              "neither spatial nor a reduction", block)  # fmt: skip
-        require_complete_or_reduction(block)
-        if is_reduction(block):
+        require_orderable(block)
+        if accumulates(block):
             _require_reduction_order(block, variables)
     for number, first in enumerate(blocks):
         for second in blocks[number + 1 :]:
@@ -286,7 +281,7 @@ def _require_reduction_order(block: BlockOp, variables: Sequence[ir.Value]) -> N
     if not bindings_determine(block, variables):
         raise Refusal(f"cannot prove that every iteration runs its own instance of {label(block)}, "
                       "so the order of its updates matters", block)  # fmt: skip
-    reason = init_may_move(block, variables)
+    reason = init_may_move(block, variables) if has_init(block) else None
     if reason is not None:
         raise Refusal(reason, block)
 

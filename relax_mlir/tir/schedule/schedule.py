@@ -18,6 +18,7 @@ from relax_mlir.tir.schedule import (
     partition,
     queries,
     reduction,
+    rfactor,
     sampling,
 )
 from relax_mlir.tir.schedule.memory_primitives import MemoryPrimitives
@@ -230,7 +231,7 @@ class Schedule(MemoryPrimitives):
     def rfactor(self, loop: LoopRV, factor_axis: int) -> BlockRV:
         """Give each iteration of a reduction loop a partial result; the block that makes them."""
         keywords = {"loop": loop, "factor_axis": factor_axis}
-        return self._apply("rfactor", reduction.rfactor, [], keywords)
+        return self._apply("rfactor", rfactor.rfactor, [], keywords)
 
     def fuse_reduction_epilogue(
         self, reduction_block: BlockRV | str, epilogue_block: BlockRV | str
