@@ -35,34 +35,35 @@ class ConvertToDataflow(Pass):
                     if not len(op.regions) and is_pure(op, pure):
                         run.append(op)
                         continue
-                    self._gather(run)
+                    if len(run) >= self.min_size:
+                        gather(run)
                     run = []
 
-    def _gather(self, run: list[ir.Operation]) -> None:
-        if len(run) < self.min_size:
-            return
-        inside = set(run)
-        outputs = [
-            value
-            for op in run
-            for value in op.results
-            if any(use.owner.operation not in inside for use in value.uses)
-        ]
-        if not outputs:
-            return
-        with ir.InsertionPoint(run[0]), run[0].location:
-            dataflow = create("relax.dataflow", [value.type for value in outputs], regions=1)
-        dataflow.location = outputs[0].location
-        body = ir.Block.create_at_start(dataflow.regions[0])
-        outer_uses = [
-            (use.owner.operation, use.operand_number, value, i)
-            for i, value in enumerate(outputs)
-            for use in value.uses
-            if use.owner.operation not in inside
-        ]
-        with ir.InsertionPoint(body):
-            output = create("relax.output", operands=outputs)
-        for op in run:
-            op.move_before(output)
-        for user, number, _, i in outer_uses:
-            user.operands[number] = dataflow.results[i]
+
+def gather(run: list[ir.Operation]) -> None:
+    """Move operations that follow one another into a dataflow block, if any is needed behind."""
+    inside = set(run)
+    outputs = [
+        value
+        for op in run
+        for value in op.results
+        if any(use.owner.operation not in inside for use in value.uses)
+    ]
+    if not outputs:
+        return
+    with ir.InsertionPoint(run[0]), run[0].location:
+        dataflow = create("relax.dataflow", [value.type for value in outputs], regions=1)
+    dataflow.location = outputs[0].location
+    body = ir.Block.create_at_start(dataflow.regions[0])
+    outer_uses = [
+        (use.owner.operation, use.operand_number, value, i)
+        for i, value in enumerate(outputs)
+        for use in value.uses
+        if use.owner.operation not in inside
+    ]
+    with ir.InsertionPoint(body):
+        output = create("relax.output", operands=outputs)
+    for op in run:
+        op.move_before(output)
+    for user, number, _, i in outer_uses:
+        user.operands[number] = dataflow.results[i]

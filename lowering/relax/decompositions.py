@@ -24,13 +24,18 @@ Rule = Callable[[OperatorWriter, ir.Operation, dict[str, Any]], ir.Value | None]
 def decompose(state: ModuleState, func_name: str, rules: Mapping[str, Rule]) -> None:
     """Apply rules, by MLIR name, in all Relax functions or the one named."""
     for function in functions_named(relax_functions(state), func_name):
-        for op in list(walk(function)):
-            rule = rules.get(op.name)
-            if rule is None:
-                continue
-            new = rule(OperatorWriter(op, state.constants), op, attributes_of(op))
-            if new is not None:
-                replace(op, new)
+        apply_rules(function, state, rules)
+
+
+def apply_rules(function: ir.Operation, state: ModuleState, rules: Mapping[str, Rule]) -> None:
+    """Apply rules, by MLIR name, in one function."""
+    for op in list(walk(function)):
+        rule = rules.get(op.name)
+        if rule is None:
+            continue
+        new = rule(OperatorWriter(op, state.constants), op, attributes_of(op))
+        if new is not None:
+            replace(op, new)
 
 
 def batch_norm_inference(

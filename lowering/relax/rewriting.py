@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from relax_mlir.dialects.attributes import to_attribute
 from relax_mlir.dialects.dims import Dim
 from relax_mlir.dialects.names import name_location, name_of
 from relax_mlir.dialects.relax import types
@@ -38,6 +39,12 @@ class OperatorWriter:
         array = np.asarray(value, numpy_dtype(dtype))
         with ir.InsertionPoint(self._before):
             return build_constant(array, self._constants, self._location)
+
+    def prim(self, value: float, dtype: str) -> ir.Value:
+        """A scalar that is no tensor."""
+        return self.raw(
+            "relax.prim_value", types.prim_type(dtype), [], {"value": to_attribute(float(value))}
+        )
 
     def shape(self, dims: Sequence[Dim]) -> ir.Value:
         return self.raw("relax.shape_expr", types.shape_type(dims))

@@ -99,6 +99,11 @@ def FuseTransposeMatmul() -> Pass:
     return _lowering("FuseTransposeMatmul", "relax-fuse-transpose-matmul")
 
 
+def PackConstantWeights() -> Pass:
+    """Lay out constant weights of matmuls as the panels that kernels read."""
+    return _lowering("PackConstantWeights", "relax-pack-constant-weights")
+
+
 # -- constants, symbols, parameters -----------------------------------------------------------
 
 
@@ -339,6 +344,26 @@ def RemovePurityChecking() -> Pass:
 def TopologicalSort(order: str = "depth-first", direction: str = "from-inputs") -> Pass:
     """Order the bindings of dataflow blocks anew, as early or as late as possible."""
     return _lowering("TopologicalSort", "relax-topological-sort", order=order, direction=direction)
+
+
+def Gradient(
+    func_name: str, require_grads: Var | Sequence[Var] | None = None, target_index: int = 0
+) -> Pass:
+    """Add `<func_name>_adjoint`, which returns (what the function returns, gradients).
+
+    The gradients are those of the scalar it returns (field `target_index` of a tuple) by the
+    parameters `require_grads` (variables or names), all float ones by default.
+    """
+    chosen = [] if require_grads is None else require_grads
+    if isinstance(chosen, (Var, str)):
+        chosen = [chosen]
+    return _lowering(
+        "Gradient",
+        "relax-gradient",
+        func_name=func_name,
+        require_grads=tuple(str(getattr(var, "name_hint", var)) for var in chosen),
+        target_index=target_index,
+    )
 
 
 # -- back ends of users -----------------------------------------------------------------------

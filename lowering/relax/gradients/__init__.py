@@ -1,0 +1,1 @@
+"""Gradients of operators, by family, for relax-gradient."""
