@@ -29,6 +29,7 @@ _FLOATS = {
 }
 _FLOAT_NAMES = {mlir: tvm for tvm, mlir in _FLOATS.items()}
 _ALIASES = {"float": "float32", "int": "int32", "uint": "uint32", "bfloat": "bfloat16"}
+_ALIASES |= {"e4m3_float8": "float8_e4m3fn", "e5m2_float8": "float8_e5m2"}  # TVM to 0.18
 _INTEGER = re.compile(r"(u?)int(\d+)\Z")
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from relax_mlir.script.parser.entry import from_source, ir_module, parse
 
-_NAMESPACES = ("ir", "relax", "tir", "tirx")
+_NAMESPACES = ("ir", "relax", "tir", "tirx", "ty")
 
 __all__ = ["from_source", "ir_module", "parse", *_NAMESPACES]  # pyright: ignore[reportUnsupportedDunderAll]
 

@@ -10,6 +10,7 @@ from relax_mlir.script.parser.entry import current_module, ir_module, pyfunc
 __all__ = [
     "dummy_global_info",
     "ir_module",
+    "meta_var",
     "module_attrs",
     "module_get_attr",
     "module_global_infos",
@@ -40,6 +41,11 @@ def module_attrs(attrs: Mapping[str, Any], allow_overwrite: bool = False) -> Non
     if twice and not allow_overwrite:
         raise ValueError(f"module attribute '{twice[0]}' is set twice")
     module.attrs.update(attrs)
+
+
+def meta_var(value: Any) -> Any:
+    """A Python value that the program uses as it is."""
+    return value
 
 
 def module_set_attr(key: str, value: Any, allow_overwrite: bool = False) -> None:

@@ -10,7 +10,7 @@ import typing
 
 from relax_mlir.relax import op as _op
 from relax_mlir.relax.convenience import dtype, prim_value, shape, str, tuple
-from relax_mlir.relax.expr import ExternFunc, const
+from relax_mlir.relax.expr import ExternFunc, ShapeExpr, const
 from relax_mlir.script.forms import relax as _forms
 from relax_mlir.script.forms.relax import array, dataflow, func_attr, match_cast, output
 from relax_mlir.script.parser.entry import FunctionDecorator
@@ -22,6 +22,7 @@ __all__ = [
     "Object",
     "Prim",
     "Shape",
+    "ShapeExpr",
     "Tensor",
     "Tuple",
     "array",

@@ -11,6 +11,7 @@ import functools
 import importlib
 import inspect
 import re
+import sys
 from collections.abc import Callable, Mapping
 from types import FunctionType, ModuleType
 from typing import Any
@@ -60,7 +61,8 @@ from relax_mlir.script.forms.types import (
     var,
 )
 from relax_mlir.script.forms.views import allocate, allocate_const, preflattened_buffer, realize
-from relax_mlir.script.parser.entry import FunctionDecorator
+from relax_mlir.script.parser.entry import FunctionDecorator, ir_module
+from relax_mlir.script.parser.environment import calling_frame
 from relax_mlir.tir import expr as _expr
 from relax_mlir.tir.expr import IterVar, PrimExpr, Range, Var
 from relax_mlir.tir.operators import cast as _cast
@@ -147,6 +149,8 @@ ALIASES = {
     "Let": "let_expression",
     "ramp": "Ramp",
     "broadcast": "Broadcast",
+    "e4m3_float8": "float8_e4m3fn",
+    "e5m2_float8": "float8_e5m2",
 }
 """Other spelling -> the name here."""
 
@@ -199,6 +203,17 @@ def _with_dtype_keyword(function: Callable[..., Any]) -> Callable[..., Any]:
 
     return call
 
+
+class _Namespace(ModuleType):
+    """The module, which the first TVMScript used as a decorator: `@tvm.script.tir`."""
+
+    def __call__(self, definition: Any) -> Any:
+        if isinstance(definition, type):
+            return ir_module.decorate(definition, calling_frame())
+        return prim_func(definition)
+
+
+sys.modules[__name__].__class__ = _Namespace
 
 __all__ = [
     "ALIASES",

@@ -53,6 +53,7 @@ def round_trips(module: Any) -> Outcome:
     from relax_mlir.errors import Error
     from relax_mlir.ir.module import IRModule
     from relax_mlir.script import from_source
+    from relax_mlir.script.printer.relax import metadata_of
 
     stage = "verify"
     try:
@@ -68,7 +69,8 @@ def round_trips(module: Any) -> Outcome:
             return Outcome(stage, "differs: " + difference(text, numbered))
         stage = "script"
         script = module.script()
-        read = as_module(from_source(script))
+        metadata = metadata_of(module) if "metadata[" in script else {}
+        read = as_module(from_source(script, {"metadata": metadata}))
         if read.script() != script:
             return Outcome(stage, "not a fixpoint: " + difference(script, read.script()))
         if read != module:

@@ -8,6 +8,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -27,9 +28,12 @@ _MEANT_TO_FAIL = re.compile(r"#\s*(error|check_error|should fail|invalid|not all
 class Program:
     """One distinct program and the eras it is part of."""
 
-    text: str
     record: dict[str, Any]
     eras: set[str] = field(default_factory=set)
+
+    @cached_property
+    def text(self) -> str:
+        return program_text(self.record)
 
     @property
     def where(self) -> str:
@@ -51,7 +55,7 @@ def load(paths: Iterable[Path]) -> tuple[dict[str, Program], dict[tuple[str, str
                 key = (record["era"], reason)
                 left_out[key] = left_out.get(key, 0) + 1
                 continue
-            program = Program(program_text(record), record)
+            program = Program(record)
             known = programs.setdefault(_key(program), program)
             known.eras.add(record["era"])
     return programs, left_out
@@ -65,8 +69,10 @@ def _records(path: Path) -> Iterator[dict[str, Any]]:
 
 def _key(program: Program) -> str:
     """Programs with closures are one only within one file."""
-    closures = program.record["path"] if program.record["free"] else ""
-    return hashlib.sha256(f"{closures}\n{program.text}".encode()).hexdigest()[:16]
+    record = program.record
+    closures = record["path"] if record["free"] else ""
+    parts = (record["hash"], record["kind"], closures, *record["imports"])
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
 
 
 def exclusion(record: dict[str, Any]) -> str | None:

@@ -66,7 +66,9 @@ def _choose(programs: dict[str, Program], options: argparse.Namespace) -> dict[s
             if row["stage"] not in ("ok", "closure")
         }
         keys = [key for key in programs if key in failed]
-    return {key: programs[key] for key in keys if re.search(options.only, programs[key].text)}
+    return {
+        key: programs[key] for key in keys if re.search(options.only, programs[key].record["code"])
+    }
 
 
 def report(

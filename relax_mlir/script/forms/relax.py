@@ -86,7 +86,12 @@ class ObjectForm(TypeForm):
 class CallableForm(TypeForm):
     """`R.Callable((R.Tensor(...),), R.Tensor(...))`, `R.Callable()`."""
 
-    def __call__(self, params: Any = None, ret: Any = None, purity: bool = True) -> FuncType:
+    def __call__(
+        self, params: Any = None, ret: Any = None, purity: bool = True, derive_func: Any = None
+    ) -> FuncType:
+        """A function's type; what `derive_func` would say of the result stays unknown."""
+        if derive_func is not None:
+            return FuncType()
         if params is not None and not isinstance(params, (tuple, list)):
             params = [params]
         return FuncType(params, ret, purity)

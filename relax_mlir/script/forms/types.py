@@ -174,8 +174,7 @@ def match_buffer(
     param: Any, shape: Any = None, dtype: Any = "float32", *args: Any, **options: Any
 ) -> MatchBufferForm:
     """`T.match_buffer`: the buffer behind a handle parameter, or a view of a buffer's region."""
-    if shape is None:
-        raise TypeError("match_buffer needs a shape")
+    shape = () if shape is None else shape
     return MatchBufferForm(param, buffer_form("param", shape, dtype, *args, **options))
 
 

@@ -174,12 +174,16 @@ def _class_body(
     values = {} if cls is None else dict(vars(cls))
     names = VariableTable(environment)
     evaluate = Evaluator(source, names)
+    old = _old_names(evaluate, node)
+    if old:
+        environment = environment.with_names(old)
+    default = old["tir"].prim_func if old else None
     found: list[tuple[FunctionContext, FunctionDecorator]] = []
     for statement in node.body:
         if is_docstring(statement) or isinstance(statement, ast.Pass):
             continue
         if isinstance(statement, ast.FunctionDef):
-            decorator, options = _decorator(evaluate, statement)
+            decorator, options = _decorator(evaluate, statement, default)
             if decorator is None:
                 module.pyfuncs[statement.name] = values.get(statement.name, statement)
                 continue
@@ -229,14 +233,19 @@ def _class_statement(evaluate: Evaluator, statement: ast.stmt) -> None:
 
 
 def _decorator(
-    evaluate: Evaluator, node: ast.FunctionDef
+    evaluate: Evaluator, node: ast.FunctionDef, default: FunctionDecorator | None = None
 ) -> tuple[FunctionDecorator | None, dict[str, Any]]:
-    """The decorator that says how to parse a function, with its options; None for a pyfunc."""
+    """The decorator that says how to parse a function, with its options; None for a pyfunc.
+
+    `default` is that of a function without one.
+    """
     for expression in node.decorator_list:
         call = expression if isinstance(expression, ast.Call) else None
         value = evaluate(expression if call is None else call.func)
         if isinstance(value, PyFuncDecorator):
             return None, {}
+        if _is_namespace(value):
+            value = value.prim_func
         if not isinstance(value, FunctionDecorator):
             continue
         given = {} if call is None else evaluate.arguments(call)[1]
@@ -244,11 +253,28 @@ def _decorator(
             return value, value.options(given)
         except TypeError as error:
             raise evaluate.source.error(str(error), expression) from None
+    if default is not None:
+        return default, default.options({})
     raise evaluate.source.error(
         f"function '{node.name}' has no decorator that says what it is",
         node,
         hint="decorate it with @T.prim_func, @R.function or @I.pyfunc",
     )
+
+
+def _is_namespace(value: Any) -> bool:
+    """True for the module `T`, which the first TVMScript used as a decorator."""
+    return getattr(value, "__name__", "") == "relax_mlir.script.tir"
+
+
+def _old_names(evaluate: Evaluator, node: ast.ClassDef | ast.FunctionDef) -> dict[str, Any]:
+    """What the first TVMScript calls `T` inside `@tvm.script.tir`: `tir` and `ty`."""
+    for expression in node.decorator_list:
+        callee = expression.func if isinstance(expression, ast.Call) else expression
+        value = evaluate(callee)
+        if _is_namespace(value):
+            return {"tir": value, "ty": value}
+    return {}
 
 
 def _parse_functions(module: ModuleContext, parsers: Mapping[str, DialectParser]) -> None:
@@ -339,7 +365,9 @@ def _parse_text(source: Source, environment: Environment) -> IRModule | BaseFunc
 def _parse_function(source: Source, node: ast.FunctionDef, environment: Environment) -> BaseFunc:
     from relax_mlir.script.parser.core import FunctionContext
 
-    decorator, options = _decorator(Evaluator(source, VariableTable(environment)), node)
+    evaluate = Evaluator(source, VariableTable(environment))
+    environment = environment.with_names(_old_names(evaluate, node))
+    decorator, options = _decorator(evaluate, node)
     if decorator is None:
         raise source.error("a Python function belongs into a module", node)
     context = FunctionContext(node, source, environment, options)

@@ -21,6 +21,7 @@ from relax_mlir.script.forms.views import (
 )
 from relax_mlir.tir.buffer import Buffer, BufferRegion
 from relax_mlir.tir.expr import (
+    BufferLoad,
     BufferRef,
     Call,
     CommReducer,
@@ -28,6 +29,7 @@ from relax_mlir.tir.expr import (
     IntImm,
     IterVar,
     PrimExpr,
+    Ramp,
     StringImm,
     Var,
     as_expr,
@@ -353,3 +355,25 @@ def call_function(function: GlobalVar, args: list[Any], keywords: Mapping[str, A
     if keywords:
         raise TypeError(f"a call of '{function.name_hint}' takes no keywords")
     return Call("void", "call_function", [StringImm(function.name_hint), *args])
+
+
+def returned(value: Any) -> Call:
+    """What `return value` does."""
+    result = as_expr(value)
+    if isinstance(result, Call) and result.op == "ret":
+        return result
+    return Call(result.dtype, "ret", [result])
+
+
+def as_vector(value: Any) -> Any:
+    """`A[i, 0:4]` where a value is asked for: a vector; other values stay."""
+    if not isinstance(value, BufferRegion):
+        return value
+    *outer, last = value.region
+    points = all(isinstance(r.extent, IntImm) and r.extent.value == 1 for r in outer)
+    if not points or not isinstance(last.extent, IntImm):
+        return value
+    indices = [r.min for r in outer]
+    if last.extent.value == 1:
+        return BufferLoad(value.buffer, [*indices, last.min])
+    return BufferLoad(value.buffer, [*indices, Ramp(last.min, 1, last.extent)])

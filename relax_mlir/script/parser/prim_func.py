@@ -19,7 +19,7 @@ from relax_mlir.errors import ParseError, Span, VerificationError
 from relax_mlir.ir.function import BaseFunc, GlobalVar
 from relax_mlir.script.forms.blocks import BlockForm
 from relax_mlir.script.forms.loops import LoopForm
-from relax_mlir.script.forms.statements import StoreForm
+from relax_mlir.script.forms.statements import MetaForm, StoreForm
 from relax_mlir.script.forms.types import (
     BufferForm,
     DType,
@@ -33,6 +33,7 @@ from relax_mlir.script.forms.views import BufferView
 from relax_mlir.script.parser import memory_forms, tir_forms
 from relax_mlir.script.parser.core import DialectParser, FunctionContext, is_docstring
 from relax_mlir.script.parser.evaluator import BINARY, Semantics, unpack
+from relax_mlir.script.parser.loop_targets import define_targets, loop_targets
 from relax_mlir.tir import operators
 from relax_mlir.tir.buffer import Buffer, BufferRegion
 from relax_mlir.tir.builder import PrimFuncBuilder
@@ -76,6 +77,10 @@ class TirSemantics(Semantics):
     def binary(self, function: Callable[[Any, Any], Any], left: Any, right: Any) -> Any:
         memory = isinstance(left, _MEMORY) or isinstance(right, _MEMORY)
         if memory and function not in _IDENTITY:
+            left, right = memory_forms.as_vector(left), memory_forms.as_vector(right)
+        if any(isinstance(side, _MEMORY) for side in (left, right)) and memory:
+            if function in _IDENTITY:
+                return function(left, right)
             raise TypeError("arithmetic on a whole buffer or a region; index an element")
         # Python would turn `0 <= i` into `i >= 0`.
         if function in _COMPARISONS and isinstance(right, PrimExpr):
@@ -122,6 +127,7 @@ class TirParser(DialectParser):
         self.loops: dict[Var, tuple[Any, Any]] = {}
         self.symbols: dict[str, Var] = {}
         self.parameters: set[Var] = set()
+        self.threads: dict[Var, str] = {}  # launched threads and their tags
         self.waiting: dict[Var, list[Buffer]] = {}  # buffers whose address is bound later
         self.semantics.parser = self
         self._rest: list[ExitStack] = []
@@ -367,6 +373,7 @@ class TirParser(DialectParser):
             self._store(target, value)
             return
         if isinstance(target, (ast.Tuple, ast.List)):
+            value = value.value if isinstance(value, MetaForm) else value
             for element, part in _pairs(self, target, tir_forms.parts(value)):
                 self._assign(element, part, node)
             return
@@ -410,9 +417,10 @@ class TirParser(DialectParser):
 
     def store(self, buffer: Buffer | BufferView, indices: Any, value: Any, node: ast.AST) -> None:
         """`buffer[indices] = value`, the value converted to the buffer's dtype."""
+        value = memory_forms.as_vector(value)
         if isinstance(value, _MEMORY):
             raise self.error("an element is assigned a scalar, not a region", node)
-        access = buffer[indices]
+        access = memory_forms.as_vector(buffer[indices])
         if not isinstance(access, BufferLoad):
             raise self.error("a store names one element, or a vector with a step", node)
         if isinstance(value, (bool, int, float)):
@@ -466,13 +474,13 @@ class TirParser(DialectParser):
             )
         if node.orelse:
             raise self.error("a for statement has no else here", node.orelse[0])
-        targets = _loop_targets(self, node.target, len(form.bounds))
+        targets = loop_targets(self, node.target, len(form.bounds))
         with self.names.scope(), ExitStack() as nest:
             variables = [
                 nest.enter_context(tir_forms.loop(self, form, i, name))
                 for i, name in enumerate(targets)
             ]
-            _define_targets(self, node.target, variables)
+            define_targets(self, node.target, variables)
             self.visit_body(node.body)
 
     def visit_while(self, node: ast.While) -> None:
@@ -513,13 +521,18 @@ class TirParser(DialectParser):
         tir_forms.assertion(self, self.evaluate(node.test), message)
 
     def visit_return(self, node: ast.Return) -> None:
+        """A value is returned by the intrinsic `T.ret`; buffers are parameters."""
         empty = node.value is None or (
             isinstance(node.value, ast.Constant) and node.value.value is None
         )
         if not empty:
-            raise self.error(
-                "a primitive function returns nothing: it writes to buffers it is given", node
-            )
+            self.builder.evaluate(memory_forms.returned(self.evaluate(node.value)))
+
+    def visit_break(self, node: ast.Break) -> None:
+        self.builder.evaluate(Call("int32", "break_loop", []))
+
+    def visit_continue(self, node: ast.Continue) -> None:
+        self.builder.evaluate(Call("int32", "continue_loop", []))
 
     def visit_functiondef(self, node: ast.FunctionDef) -> None:
         self.names.define(node.name, tir_forms.local_macro(self, node))
@@ -561,33 +574,3 @@ def _pairs(parser: TirParser, target: ast.Tuple | ast.List, values: Any) -> list
         message = f"{len(target.elts)} names on the left, {len(parts)} values on the right"
         raise parser.error(message, target)
     return list(zip(target.elts, parts, strict=True))
-
-
-def _loop_targets(parser: TirParser, target: ast.expr, count: int) -> list[str]:
-    """The names of the loop variables."""
-    if isinstance(target, ast.Name):
-        if count == 1:
-            return [target.id]
-        return [f"{target.id}_{i}" for i in range(count)]
-    if not isinstance(target, (ast.Tuple, ast.List)):
-        raise parser.error("a loop variable is a name", target)
-    names = [e.value if isinstance(e, ast.Starred) else e for e in target.elts]
-    if any(not isinstance(n, ast.Name) for n in names):
-        raise parser.error("a loop variable is a name", target)
-    starred = [i for i, e in enumerate(target.elts) if isinstance(e, ast.Starred)]
-    texts = [n.id for n in names]  # type: ignore[attr-defined]
-    if starred and count >= len(texts) - 1:
-        at, extra = starred[0], count - len(texts) + 1
-        texts[at : at + 1] = [f"{texts[at]}_{i}" for i in range(extra)]
-    if len(texts) != count:
-        raise parser.error(f"{len(texts)} loop variables for {count} loops", target)
-    return texts
-
-
-def _define_targets(parser: TirParser, target: ast.expr, variables: list[PrimExpr]) -> None:
-    if isinstance(target, ast.Name):
-        many = len(variables) != 1
-        parser.names.define(target.id, tuple(variables) if many else variables[0])
-        return
-    for name, part in unpack(parser.context.source, target, variables):
-        parser.names.define(name.id, part)

@@ -178,6 +178,11 @@ def region_of(access: Any) -> BufferRegion:
     return access.full_region() if isinstance(access, BufferView) else BufferRegion.of(access)
 
 
+def region_shape(region: BufferRegion) -> list[Any]:
+    """The sizes of a region."""
+    return [one.extent for one in region.region]
+
+
 def as_condition(value: Any) -> PrimExpr:
     """A value as a bool: an integer is true unless it is zero.  Raises TypeError for others."""
     expr = as_expr(value)
@@ -271,8 +276,9 @@ def _match_buffer(parser: TirParser, name: str, form: MatchBufferForm, node: ast
     """A handle's buffer is made with the signature; here it is a part of another buffer."""
     if not isinstance(form.source, (Buffer, BufferRegion, BufferLoad, BufferView)):
         raise TypeError("T.match_buffer takes a handle parameter of the function, or a region")
-    shape = [parser.dimension(size) for size in form.buffer.shape]
-    view = BufferView(name, region_of(form.source), shape, form.buffer.dtype)
+    region = region_of(form.source)
+    shape = [parser.dimension(size) for size in form.buffer.shape or region_shape(region)]
+    view = BufferView(name, region, shape, form.buffer.dtype)
     return memory_forms.match_view(parser, view, form.buffer)
 
 
@@ -298,7 +304,9 @@ def _thread(parser: TirParser, name: str, form: ThreadForm, node: ast.AST) -> Th
     return form
 
 
-def _launch_name(form: LaunchForm) -> tuple[str, str]:
+def _launch_name(parser: TirParser, form: LaunchForm) -> tuple[str, str]:
+    if isinstance(form.thread, Var):  # launched again
+        return parser.threads[form.thread], form.thread.name
     if isinstance(form.thread, str):
         return form.thread, form.thread.replace(".", "_")
     name = form.thread.var.name if form.thread.var is not None else ""
@@ -307,13 +315,14 @@ def _launch_name(form: LaunchForm) -> tuple[str, str]:
 
 @contextmanager
 def _launch_scope(parser: TirParser, form: LaunchForm, node: ast.AST) -> Iterator[PrimExpr]:
-    tag, name = _launch_name(form)
+    tag, name = _launch_name(parser, form)
     target = getattr(node, "optional_vars", None)
     if isinstance(target, ast.Name):
         name = target.id
     threads = LoopForm("thread_binding", [(0, form.extent)], thread=tag)
     with loop(parser, threads, 0, name) as variable:
-        if isinstance(form.thread, ThreadForm):
+        parser.threads[variable] = tag
+        if isinstance(form.thread, (ThreadForm, Var)):
             parser.names.assign(name, variable)
         yield variable
 
@@ -323,9 +332,11 @@ def _launch(parser: TirParser, form: LaunchForm, node: ast.AST) -> None:
 
 
 def _launch_assign(parser: TirParser, name: str, form: LaunchForm, node: ast.AST) -> PrimExpr:
-    tag, _ = _launch_name(form)
+    tag, _ = _launch_name(parser, form)
     threads = LoopForm("thread_binding", [(0, form.extent)], thread=tag)
-    return parser.enter_rest(loop(parser, threads, 0, name))
+    variable = parser.enter_rest(loop(parser, threads, 0, name))
+    parser.threads[variable] = tag
+    return variable
 
 
 # -- other statements -----------------------------------------------------------------------------
@@ -353,6 +364,8 @@ def python_value(value: Any) -> Any:
         return [python_value(v) for v in value]
     if isinstance(value, PrimExpr):
         raise TypeError(f"an attribute holds constants, not {value}")
+    if type(value).__name__ == "Target":
+        return str(value)
     return value
 
 
