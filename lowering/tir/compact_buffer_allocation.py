@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from relax_mlir.dialects.tir.blocks import AccessOp, BlockOp
+from relax_mlir.dialects.tir.blocks import AccessOp, BlockOp, ReadOp, WriteOp
 from relax_mlir.dialects.tir.buffers import AllocBufferOp
 from relax_mlir.ir.state import ModuleState
 from relax_mlir.lowering.passes import Pass, register_pass
@@ -170,5 +170,6 @@ def _shift_region(
         fits = isinstance(size, int) and size <= extent
         region.append((start - low, as_index(size)) if fits else (Index(), as_index(extent)))
     with access.operation.location:
-        add_access(type(access), access.buffer, region, ir.InsertionPoint(access))
+        kind = ReadOp if isinstance(access, ReadOp) else WriteOp
+        add_access(kind, access.buffer, region, ir.InsertionPoint(access))
     access.operation.erase()

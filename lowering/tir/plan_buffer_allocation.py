@@ -20,7 +20,7 @@ from relax_mlir.tir.schedule.analysis import init_of, read_buffers, written_buff
 from relax_mlir.tir.schedule.compute_location import covers
 from relax_mlir.tir.schedule.index import as_index
 
-__all__ = ["PlanBufferAllocation", "allocations"]
+__all__ = ["PlanBufferAllocation", "allocations", "has_loops"]
 
 
 @register_pass("tir-plan-buffer-allocation")
@@ -35,10 +35,18 @@ class PlanBufferAllocation(Pass):
                     _place(allocation)
 
 
+def has_loops(function: ir.Operation) -> bool:
+    """Whether a function's body has loops or blocks (not only linalg)."""
+    blocks = list(function.regions[0].blocks)
+    return bool(blocks) and any(
+        o.operation.name.startswith(("tir.for", "tir.block", "tir.attr", "scf."))
+        for o in blocks[0].operations
+    )
+
+
 def allocations(function: ir.Operation) -> list[AllocBufferOp]:
     """The allocations of a function that has loops, in order."""
-    blocks = list(function.regions[0].blocks)
-    if not blocks or not any(isinstance(op, ForOp) for op in blocks[0].operations):
+    if not has_loops(function):
         return []
     return [op for op in nest.descend(function.opview) if isinstance(op, AllocBufferOp)]
 

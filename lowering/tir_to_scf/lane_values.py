@@ -9,7 +9,7 @@ from relax_mlir.dialects.tir.loops import ForOp
 from relax_mlir.lowering.tir_to_scf.lanes import LaneForm, lane_form
 from relax_mlir.mlir import arith, ir, vector
 from relax_mlir.tir.math_ops import constant_like
-from relax_mlir.tir.schedule.index import Index, Leaf, as_index, leaf
+from relax_mlir.tir.schedule.index import Atom, Index, Leaf, Monomial, as_index, leaf
 from relax_mlir.tir.schedule.index_write import write
 
 __all__ = ["CannotVectorize", "LaneValues"]
@@ -162,16 +162,16 @@ class LaneValues:
             if k != 1:
                 product = arith.muli(product, constant_like(product, k))
             total = product if total is None else arith.addi(total, product)
-        assert total is not None
-        if uniform != Index():
-            total = arith.addi(total, self.broadcast(self.write(uniform)))
-        return total
+        assert total is not None, "what is the same in all lanes has a form"
+        if uniform == Index():
+            return total
+        return arith.addi(total, self.broadcast(self.write(uniform)))
 
     def _steps(self, stride: int) -> ir.Value:
         steps = vector.step(self.vector_type(ir.IndexType.get()))
         return steps if stride == 1 else arith.muli(steps, constant_like(steps, stride))
 
-    def _atoms(self, monomial: tuple) -> ir.Value:  # type: ignore[type-arg]
+    def _atoms(self, monomial: Monomial) -> ir.Value:
         product: ir.Value | None = None
         for atom in monomial:
             factor = self._atom(atom)
@@ -179,22 +179,21 @@ class LaneValues:
         assert product is not None
         return product
 
-    def _atom(self, atom: object) -> ir.Value:
+    def _atom(self, atom: Atom) -> ir.Value:
         if isinstance(atom, Leaf):
             if atom.value in self._vectors:
                 return self._vectors[atom.value]
             return self.vector_of(leaf(atom.value))
-        left, right = self.vector_of(atom.left), self.vector_of(atom.right)  # type: ignore[attr-defined]
-        if atom.function == "mod":  # type: ignore[attr-defined]
+        left, right = self.vector_of(atom.left), self.vector_of(atom.right)
+        if atom.function == "mod":
             return arith.subi(left, arith.muli(arith.floordivsi(left, right), right))
         made = {"floordiv": arith.floordivsi, "min": arith.minsi, "max": arith.maxsi}
-        return made[atom.function](left, right)  # type: ignore[attr-defined]
+        return made[atom.function](left, right)
 
     def is_zero(self, expr: Index) -> ir.Value:
         """Whether an expression is zero: a scalar where it is the same in all lanes."""
         form = self.form(expr)
-        uniform = form is not None and form.stride == 0
-        value = self.write(form.base) if uniform else self.vector_of(expr)  # type: ignore[union-attr]
+        value = self.vector_of(expr) if form is None or form.stride else self.write(form.base)
         return arith.cmpi(arith.CmpIPredicate.eq, value, constant_like(value, 0))
 
     # -- arithmetic ---------------------------------------------------------------------------

@@ -1,7 +1,9 @@
 """`T.parallel`: iterations that run on the cores, as `scf.parallel`.
 
 The outermost parallel loop is divided among the cores; those inside it run one iteration after the
-other, each on the core that runs the outer iteration.
+other, each on the core that runs the outer iteration.  A loop that calls registered functions stays
+on its thread: they may be Python, which runs one thread at a time, and their errors belong to the
+thread that called.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ __all__ = ["lower_parallel"]
 
 def lower_parallel(loop: ForOp) -> None:
     """Replace a parallel `tir.for`, whose body is lowered, by an `scf.parallel`."""
-    if _is_nested(loop.operation):
+    if _is_nested(loop.operation) or _calls_registered_functions(loop.operation):
         serial_loop(loop)
         return
     created = ir.Operation.create(
@@ -37,6 +39,20 @@ def lower_parallel(loop: ForOp) -> None:
     with ir.InsertionPoint(body):
         end = ir.Operation.create("scf.reduce")
     take_body(loop, body, end)
+
+
+def _calls_registered_functions(op: ir.Operation) -> bool:
+    found = False
+
+    def visit(inner: ir.Operation) -> ir.WalkResult:
+        nonlocal found
+        if inner.name == "tir.call" and ir.StringAttr(inner.attributes["kind"]).value == "packed":
+            found = True
+            return ir.WalkResult.INTERRUPT
+        return ir.WalkResult.ADVANCE
+
+    op.walk(visit)
+    return found
 
 
 def _is_nested(op: ir.Operation) -> bool:

@@ -36,13 +36,16 @@ class PromoteAccumulators(Pass):
 
     def run(self, state: ModuleState) -> None:
         for function in state.functions():
-            if "tir.attrs" in function.attributes and len(function.regions[0].blocks):
+            if "tir.attrs" in function.attributes and _has_loops(function):
+                PassManager.parse(_CLEAN).run(function)
                 noalias = _says_noalias(function)
-                loops = _loops_inside_out(function)
-                if loops:
-                    PassManager.parse(_CLEAN).run(function)
                 for loop in _loops_inside_out(function):
                     _promote(loop, noalias)
+
+
+def _has_loops(function: ir.Operation) -> bool:
+    blocks = list(function.regions[0].blocks)
+    return bool(blocks) and any(o.operation.name.startswith("scf.") for o in blocks[0].operations)
 
 
 def _says_noalias(function: ir.Operation) -> bool:

@@ -59,10 +59,8 @@ def _lower(op: ir.Operation, pragmas: Pragmas) -> None:
         for inner in region.blocks:
             _lower_operations(inner, inside)
     with ir.InsertionPoint(op), op.location:
-        if unrolls:
-            lower_unrolled(view, explicit=inside.explicit)
-        elif isinstance(view, ForOp):
-            lower_parallel(view) if view.kind.value == "parallel" else serial_loop(view)
+        if isinstance(view, ForOp):
+            _lower_loop(view, inside, unrolls)
         elif isinstance(view, BlockOp):
             lower_block(op)
         elif op.name == "tir.alloc_buffer":
@@ -70,6 +68,15 @@ def _lower(op: ir.Operation, pragmas: Pragmas) -> None:
         elif op.name == "tir.attr":
             move_before(op.regions[0].blocks[0], op)
             op.erase()
+
+
+def _lower_loop(loop: ForOp, pragmas: Pragmas, unrolls: bool) -> None:
+    if unrolls:
+        lower_unrolled(loop, explicit=pragmas.explicit)
+    elif loop.kind.value == "parallel":
+        lower_parallel(loop)
+    else:
+        serial_loop(loop)
 
 
 def _unrolls(loop: ForOp, pragmas: Pragmas) -> bool:

@@ -68,7 +68,7 @@ class VectorBody:
                 else:
                     raise CannotVectorize(f"no vector form of {op.name}")
 
-    def _for(self, op: ir.Operation) -> None:
+    def inner_for(self, op: ir.Operation) -> None:
         loop: ForOp = op.opview  # type: ignore[assignment]
         if loop.kind.value == "vectorized":
             raise CannotVectorize("a vectorised loop inside another")
@@ -92,7 +92,7 @@ class VectorBody:
         with ir.InsertionPoint(body):
             yield made.induction_variable
 
-    def _tir_block(self, op: ir.Operation) -> None:
+    def tir_block(self, op: ir.Operation) -> None:
         block: BlockOp = op.opview  # type: ignore[assignment]
         for variable, binding in zip(block.iter_vars, block.bindings, strict=True):
             self.values.define(variable, self.values.index(binding))
@@ -164,7 +164,7 @@ class VectorBody:
             with self.values.masked(self.values.negated(mask)):
                 other()
 
-    def _if(self, op: ir.Operation) -> None:
+    def scf_if(self, op: ir.Operation) -> None:
         sides = [region.blocks[0] for region in op.regions if len(region.blocks)]
         runs = [lambda side=side: self._block(side) for side in sides]
         condition = op.operands[0]
@@ -193,9 +193,13 @@ class VectorBody:
         for result, value in zip(op.results, made.results, strict=True):
             self.values.define_vector(result, value)
 
+    def attr_scope(self, op: ir.Operation) -> None:
+        """What a `T.attr` says of its statements has no meaning for vectors."""
+        self._block(op.regions[0].blocks[0])
+
     # -- buffers ------------------------------------------------------------------------------
 
-    def _alloc(self, op: ir.Operation) -> None:
+    def alloc_buffer(self, op: ir.Operation) -> None:
         view: AllocBufferOp = op.opview  # type: ignore[assignment]
         kind = ir.MemRefType(op.results[0].type)
         sizes = [self.values.uniform_value(size) for size in op.operands]
@@ -218,10 +222,11 @@ _HANDLERS: dict[str, Callable[[VectorBody, ir.Operation], None]] = {
     "tir.write": _nothing,
     "tir.init": _nothing,
     "scf.yield": _nothing,
-    "tir.for": VectorBody._for,
-    "tir.block": VectorBody._tir_block,
-    "tir.alloc_buffer": VectorBody._alloc,
-    "scf.if": VectorBody._if,
+    "tir.for": VectorBody.inner_for,
+    "tir.block": VectorBody.tir_block,
+    "tir.alloc_buffer": VectorBody.alloc_buffer,
+    "scf.if": VectorBody.scf_if,
+    "tir.attr": VectorBody.attr_scope,
     "memref.load": lambda body, op: body.access.load(op),
     "memref.store": lambda body, op: body.access.store(op),
 }
