@@ -20,6 +20,7 @@ from relax_mlir.lowering.to_llvm.ffi_abi import ANY, DLTENSOR, KIND, OBJECT_HEAD
 from relax_mlir.lowering.to_llvm.ffi_signature import MAY_RAISE, is_prim_func, symbol_name
 from relax_mlir.lowering.to_llvm.ffi_support import DECLARATIONS, SUPPORT_SYMBOLS
 from relax_mlir.lowering.to_llvm.ffi_text import quote
+from relax_mlir.lowering.to_llvm.llvm_intrinsics import lower_intrinsics
 from relax_mlir.mlir import arith, ir, memref
 
 __all__ = ["LowerCalls"]
@@ -36,7 +37,7 @@ class LowerCalls(Pass):
         for function in state.functions():
             if not is_prim_func(function):
                 continue
-            for op in _calls_in(function):
+            for op in lower_intrinsics(_calls_in(function)):
                 _CallLowering(state, function, op).run()
 
 

@@ -252,6 +252,7 @@ __all__ = [
 # Above the language and imported on first use: module -> the names it gives.
 _LAZY = {
     "schedule": "BlockRV ExprRV IndexMap LoopRV Schedule ScheduleError Trace",
+    "tensor_intrin": "TensorIntrin",
 }
 _MODULE_OF = {name: module for module, names in _LAZY.items() for name in names.split()}
 

@@ -208,9 +208,24 @@ def _add_element(op: ir.Operation, position: int, boxes: _Boxes) -> None:
         lanes = ir.VectorType(kind).shape[0]
     indices = [as_index(v) for v in operands[position + 1 :]]
     region = [(i, Index({}, 1)) for i in indices]
-    if lanes > 1:
-        region[-1] = (region[-1][0], Index({}, lanes))
-    boxes.add(operands[position], region)
+    boxes.add(operands[position], _with_lanes(operands[position], region, lanes))
+
+
+def _with_lanes(
+    buffer: ir.Value, region: list[tuple[Index, Index]], lanes: int
+) -> list[tuple[Index, Index]]:
+    """The region of a vector from an element on, which may go on in the next rows."""
+    sizes = list(ir.MemRefType(buffer.type).shape)
+    for number in reversed(range(len(region))):
+        if lanes <= 1:
+            break
+        size = sizes[number]
+        if size <= 0 or lanes <= size or number == 0:
+            region[number] = (region[number][0], Index({}, lanes))
+            break
+        region[number] = (Index(), Index({}, size))
+        lanes = -(-lanes // size)
+    return region
 
 
 def _collect_nested(block: BlockOp, reads: _Boxes, writes: _Boxes) -> None:

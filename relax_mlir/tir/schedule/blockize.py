@@ -10,7 +10,12 @@ from relax_mlir.dialects.tir.loops import ForOp
 from relax_mlir.mlir import ir
 from relax_mlir.tir.schedule import nest
 from relax_mlir.tir.schedule.accesses import refresh
-from relax_mlir.tir.schedule.analysis import bindings_of, init_of, require_block_bodies
+from relax_mlir.tir.schedule.analysis import (
+    bindings_of,
+    init_of,
+    not_complete,
+    require_block_bodies,
+)
 from relax_mlir.tir.schedule.body import Copier
 from relax_mlir.tir.schedule.error import Refusal, label
 from relax_mlir.tir.schedule.index import Index, as_index, leaf, proves_nonnegative
@@ -39,8 +44,15 @@ class Divided:
     count: Index
 
 
-def blockize(state: ScheduleState, target: ForOp, preserve_unit_iters: bool = True) -> BlockOp:
-    """Turn the nest from `target` down, which holds one block, into a block; the new one."""
+def blockize(
+    state: ScheduleState, target: ForOp | Sequence[BlockOp], preserve_unit_iters: bool = True
+) -> BlockOp:
+    """Turn the nest from `target` down, which holds one block, into a block; the new one.
+
+    Blocks that follow each other in one body are put into one block together.
+    """
+    if isinstance(target, (list, tuple)):
+        return _blockize_blocks(state, target, preserve_unit_iters)
     if not isinstance(target, ForOp):
         raise Refusal("blockize takes a loop")
     require_block_bodies(target)
@@ -51,14 +63,7 @@ def blockize(state: ScheduleState, target: ForOp, preserve_unit_iters: bool = Tr
     if len(block.predicate):
         raise Refusal(f"{label(block)} has a predicate", block,
                       hint="split into factors that divide the extent")  # fmt: skip
-    inside = {nest.loop_var(loop) for loop in nest.loops_around(block)
-              if nest.is_ancestor(target, loop)}  # fmt: skip
-    parts = [
-        _divide(block, variable, kind, binding, inside)
-        for variable, kind, binding in zip(
-            nest.iter_vars(block), block.kinds, bindings_of(block), strict=True
-        )
-    ]
+    parts = _parts(block, [o for o in nest.loops_around(block) if nest.is_ancestor(target, o)])
     outer = _outer_block(block, target, parts)
     inner = _inner_block(state, block, outer, parts, preserve_unit_iters)
     _move_init(inner, outer)
@@ -67,6 +72,69 @@ def blockize(state: ScheduleState, target: ForOp, preserve_unit_iters: bool = Tr
     refresh(outer)
     erase_dead_arithmetic(nest.scope_of(outer))
     return outer
+
+
+def _parts(block: BlockOp, loops: Sequence[ForOp]) -> list[Divided]:
+    """The bindings of a block, divided into what is outside and what is inside of `loops`."""
+    inside = {nest.loop_var(loop) for loop in loops}
+    return [
+        _divide(block, variable, kind, binding, inside)
+        for variable, kind, binding in zip(
+            nest.iter_vars(block), block.kinds, bindings_of(block), strict=True
+        )
+    ]
+
+
+def _blockize_blocks(
+    state: ScheduleState, blocks: Sequence[BlockOp], preserve_unit_iters: bool
+) -> BlockOp:
+    """One block of blocks whose nests follow each other."""
+    parent, statements = _common_body(blocks)
+    divided: list[list[Divided]] = []
+    for block in blocks:
+        reason = not_complete(block)
+        if reason is not None or len(block.predicate):
+            why = "it has a predicate" if reason is None else reason
+            raise Refusal(f"{label(block)} cannot be part of a block: {why}", block)
+        around = nest.loops_around(block)
+        shared = 0 if nest.is_scope(parent) else around.index(parent) + 1
+        divided.append(_parts(block, around[shared:]))
+    first = [(p.kind, p.outer, p.count) for p in divided[0]]
+    for block, parts in zip(blocks, divided, strict=True):
+        if [(p.kind, p.outer, p.count) for p in parts] != first:
+            raise Refusal(f"{label(block)} and {label(blocks[0])} do not run for the same outer "
+                          "iterations", block, blocks[0])  # fmt: skip
+    name = f"outer_{''.join(b.sym_name.value + '_' for b in blocks)}"
+    outer = _outer_block(blocks[0], statements[0], divided[0], name)
+    for op in statements:
+        outer.block.append(op.operation)
+    for block, parts in zip(blocks, divided, strict=True):
+        refresh(_inner_block(state, block, outer, parts, preserve_unit_iters))
+    refresh(outer)
+    erase_dead_arithmetic(nest.scope_of(outer))
+    return outer
+
+
+def _common_body(blocks: Sequence[BlockOp]) -> tuple[ir.OpView, list[ir.OpView]]:
+    """The loop or scope that the blocks share, and its statements that hold them and no others."""
+    if not blocks or not all(isinstance(b, BlockOp) for b in blocks):
+        raise Refusal("blockize takes a loop or a list of blocks")
+    parent: ir.OpView | None = nest.parent(blocks[0])
+    while parent is not None and not all(nest.is_ancestor(parent, b) for b in blocks):
+        parent = nest.parent(parent)
+    if parent is None or not (nest.is_scope(parent) or isinstance(parent, ForOp)):
+        raise Refusal("the blocks are not in one body", *blocks)
+    held = [op for op in nest.operations(nest.body_of(parent))
+            if any(nest.is_ancestor(op, b) for b in blocks)]  # fmt: skip
+    ops = nest.statements(nest.body_of(parent))
+    start = ops.index(held[0])
+    found = [b for op in held for b in ([op] if isinstance(op, BlockOp) else nest.child_blocks(op))]
+    if ops[start : start + len(held)] != held or found != list(blocks):
+        raise Refusal("the blocks do not follow each other, without others between them", *blocks)
+    for op in held:
+        if isinstance(op, ForOp):
+            require_block_bodies(op)
+    return parent, held
 
 
 def _divide(
@@ -102,12 +170,14 @@ def _is_loop(value: ir.Value) -> bool:
     return isinstance(owner, ir.Block) and isinstance(owner.owner.operation.opview, ForOp)
 
 
-def _outer_block(block: BlockOp, target: ForOp, parts: Sequence[Divided]) -> BlockOp:
+def _outer_block(
+    block: BlockOp, target: ir.OpView, parts: Sequence[Divided], name: str | None = None
+) -> BlockOp:
     at = ir.InsertionPoint(target)
     rows = [
         (f"{nest.value_name(p.variable)}_o", p.kind, (Index(), p.count), p.outer) for p in parts
     ]
-    outer = new_block(f"{block.sym_name.value}_o", rows, at)
+    outer = new_block(name or f"{block.sym_name.value}_o", rows, at)
     copy_dtype(block, outer)
     return outer
 

@@ -20,6 +20,7 @@ from relax_mlir.tir.schedule import (
     reduction,
     rfactor,
     sampling,
+    tensorize,
 )
 from relax_mlir.tir.schedule.memory_primitives import MemoryPrimitives
 from relax_mlir.tir.schedule.random_variable import BlockRV, ExprRV, LoopRV
@@ -244,10 +245,26 @@ class Schedule(MemoryPrimitives):
 
     # -- blocks -----------------------------------------------------------------------------
 
-    def blockize(self, target: LoopRV, preserve_unit_iters: bool = True) -> BlockRV:
-        """Turn the nest from a loop down, which holds one block, into a block."""
+    def blockize(
+        self, target: LoopRV | Sequence[BlockRV], preserve_unit_iters: bool = True
+    ) -> BlockRV:
+        """Turn the nest from a loop down, which holds one block, into a block; or blocks that
+        follow each other into one."""
+        target = list(target) if isinstance(target, (list, tuple)) else target
         keywords = {"target": target, "preserve_unit_iters": preserve_unit_iters}
         return self._apply("blockize", blockize.blockize, [], keywords)
+
+    def tensorize(
+        self,
+        block_or_loop: BlockRV | LoopRV | str,
+        tensor_intrin: str,
+        preserve_unit_iters: bool = True,
+    ) -> None:
+        """Replace a nest that computes what a registered `TensorIntrin` describes by its
+        implementation."""
+        keywords = {"block_or_loop": self._block(block_or_loop), "tensor_intrin": tensor_intrin,
+                    "preserve_unit_iters": preserve_unit_iters}  # fmt: skip
+        self._apply("tensorize", tensorize.tensorize, [], keywords)
 
     def reorder_block_iter_var(self, block: BlockRV | str, new_order: Sequence[int]) -> None:
         """Put a block's iteration variables into another order."""
