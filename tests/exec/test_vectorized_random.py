@@ -1,5 +1,8 @@
 """Random bodies of vectorised loops against the same loops run in order.
 
+In most programs each written buffer is accessed at one place only, so that lanes are apart; in the
+others anything may collide.
+
 `python tests/exec/test_vectorized_random.py 500 1` runs 500 programs from seed 1 on.
 """
 
@@ -16,6 +19,25 @@ from relax_mlir.script import from_source
 
 BUFFERS = ("A", "B", "C", "D")
 SIZE = 240
+
+
+class Program:
+    """The random choices of a program; `places` fixes where written buffers are accessed."""
+
+    def __init__(self, seed: int) -> None:
+        self.rng = random.Random(seed)
+        self.places: dict[str, str] = {}
+        if self.rng.random() < 0.75:
+            choices = ["i", "o * 20 + i", "o * 40 + i * 2", "70 - i", "X[i]"]
+            self.places = {name: self.rng.choice(choices) for name in ("C", "D")}
+
+    def target(self, names: list[str]) -> str:
+        name = self.rng.choice(list(self.places) or BUFFERS)
+        return f"{name}[{self.places.get(name) or _index(self.rng, names)}]"
+
+    def load(self, names: list[str]) -> str:
+        name = self.rng.choice(BUFFERS)
+        return f"{name}[{self.places.get(name) or _index(self.rng, names)}]"
 
 
 def _index(rng: random.Random, names: list[str]) -> str:
@@ -35,52 +57,54 @@ def _index(rng: random.Random, names: list[str]) -> str:
     return f"X[i + {rng.randrange(4)}]" if rng.random() < 0.5 else f"{name} + {rng.randrange(20)}"
 
 
-def _value(rng: random.Random, names: list[str], depth: int = 2) -> str:
+def _value(program: Program, names: list[str], depth: int = 2) -> str:
+    rng = program.rng
     if depth == 0 or rng.random() < 0.3:
         kind = rng.randrange(6)
         if kind == 0:
             return str(rng.randrange(-5, 6))
         if kind == 1:
             return rng.choice(names)
-        return f"{rng.choice(BUFFERS)}[{_index(rng, names)}]"
-    left, right = (_value(rng, names, depth - 1) for _ in range(2))
+        return program.load(names)
+    left, right = (_value(program, names, depth - 1) for _ in range(2))
     kind = rng.randrange(6)
     if kind == 0:
-        return f"T.if_then_else({_condition(rng, names)}, {left}, {right})"
+        return f"T.if_then_else({_condition(program, names)}, {left}, {right})"
     if kind == 1:
         return f"T.max({left}, {right})"
     return f"({left} {rng.choice(['+', '-', '*'])} {right})"
 
 
-def _condition(rng: random.Random, names: list[str]) -> str:
-    left = rng.choice(["i", "o * 16 + i", f"{rng.choice(BUFFERS)}[{_index(rng, names)}]", "o"])
+def _condition(program: Program, names: list[str]) -> str:
+    rng = program.rng
+    left = rng.choice(["i", "o * 16 + i", program.load(names), "o"])
     return f"{left} {rng.choice(['<', '>', '=='])} {rng.randrange(20)}"
 
 
-def _statements(rng: random.Random, names: list[str], indent: str, depth: int) -> list[str]:
+def _statements(program: Program, names: list[str], indent: str, depth: int) -> list[str]:
+    rng = program.rng
     lines: list[str] = []
     for _ in range(rng.randrange(1, 4)):
         kind = rng.randrange(8)
         if depth and kind == 0:
             lines.append(f"{indent}for k{depth} in range({rng.randrange(1, 4)}):")
-            lines += _statements(rng, [*names, f"k{depth}"], indent + "    ", depth - 1)
+            lines += _statements(program, [*names, f"k{depth}"], indent + "    ", depth - 1)
         elif depth and kind <= 2:
-            lines.append(f"{indent}if {_condition(rng, names)}:")
-            lines += _statements(rng, names, indent + "    ", depth - 1)
+            lines.append(f"{indent}if {_condition(program, names)}:")
+            lines += _statements(program, names, indent + "    ", depth - 1)
             if rng.random() < 0.4:
                 lines.append(f"{indent}else:")
-                lines += _statements(rng, names, indent + "    ", depth - 1)
+                lines += _statements(program, names, indent + "    ", depth - 1)
         else:
-            target = f"{rng.choice(BUFFERS)}[{_index(rng, names)}]"
-            lines.append(f"{indent}{target} = {_value(rng, names)}")
+            lines.append(f"{indent}{program.target(names)} = {_value(program, names)}")
     return lines
 
 
 def source(seed: int, kind: str) -> str:
-    rng = random.Random(seed)
-    extent = rng.choice([1, 2, 3, 7, 8, 16, 16, 16, 20])
+    program = Program(seed)
+    extent = program.rng.choice([1, 2, 3, 7, 8, 16, 16, 16, 20])
     parameters = ", ".join(f'{name}: T.Buffer(({SIZE},), "int32")' for name in (*BUFFERS, "X"))
-    body = _statements(rng, ["o", "i"], " " * 16, 2)
+    body = _statements(program, ["o", "i"], " " * 16, 2)
     return "\n".join([
         "@I.ir_module", "class Module:", "    @T.prim_func", f"    def main({parameters}):",
         '        T.func_attr({"tir.noalias": True})', "        for o in range(4):",
