@@ -3,6 +3,7 @@
 from relax_mlir.dialects.relax import (
     attention,
     binary,
+    closures,
     convolution,
     create,
     datatype,
@@ -26,6 +27,7 @@ from relax_mlir.dialects.relax import (
 __all__ = [
     "attention",
     "binary",
+    "closures",
     "convolution",
     "create",
     "datatype",

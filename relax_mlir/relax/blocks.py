@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from relax_mlir.relax.expr import DataflowVar, Expr, Var
@@ -74,3 +74,27 @@ class SeqExpr(Expr):
     def bindings(self) -> list[Binding]:
         """All bindings, in order."""
         return [binding for block in self.blocks for binding in block.bindings]
+
+
+class LocalFunction(Expr):
+    """A function inside a function, which may use the variables around it.
+
+    `own` is the variable by which a recursive one calls itself.
+    """
+
+    def __init__(
+        self,
+        params: Sequence[Var],
+        body: SeqExpr,
+        kind: Any,
+        *,
+        own: Var | None = None,
+        attrs: Mapping[str, Any] | None = None,
+        is_pure: bool = True,
+    ):
+        self.params = list(params)
+        self.body = body
+        self.mlir_type = kind
+        self.own = own
+        self.attrs = dict(attrs or {})
+        self.is_pure = is_pure

@@ -17,8 +17,9 @@ from relax_mlir.errors import Error, TypeInferenceError, VerificationError
 from relax_mlir.ir.text import name_location
 from relax_mlir.lowering.passes import ModuleState
 from relax_mlir.mlir import ir
-from relax_mlir.relax.blocks import BindingBlock, DataflowBlock, MatchCast, SeqExpr
+from relax_mlir.relax.blocks import BindingBlock, DataflowBlock, LocalFunction, MatchCast, SeqExpr
 from relax_mlir.relax.expr import Call, DataflowVar, Expr, If, Tuple, Var, as_expr
+from relax_mlir.relax.local_functions import LocalFunctions
 from relax_mlir.relax.location import user_location, user_span
 from relax_mlir.relax.lowering import ExprLowering
 from relax_mlir.relax.names import NameSupply
@@ -48,7 +49,7 @@ class _Closed:
     inner: dict[Var, ir.Value]
 
 
-class FunctionBuilder:
+class FunctionBuilder(LocalFunctions):
     """One function under construction.
 
     `location` (an MLIR location) is where the next bindings come from; without it, the user's
@@ -193,6 +194,8 @@ class FunctionBuilder:
             chosen = None if name is None else self.names.own(name)
             if isinstance(expr, If):
                 return self._bind_if(expr, name)
+            if isinstance(expr, LocalFunction):
+                return self._bind_local_function(expr, name)
             value = self._lowering.binding(expr, chosen or "")
             chosen = chosen or (self.names.fresh("gv") if output else self._fresh())
             value.owner.location = self._name_location(chosen)

@@ -210,6 +210,9 @@ def _call(self: ExprLowering, expr: nodes.Call, at: At) -> ir.Value:
         return _call_function(self, expr.op.var, expr, at)
     if isinstance(expr.op, GlobalVar):
         return _call_function(self, expr.op, expr, at)
+    if isinstance(expr.op, nodes.Expr):
+        operands = [self.value(expr.op), *_values(self, expr.args)]
+        return _create("relax.call_value", operands, [expr.mlir_type], loc=at())
     raise Error(f"calling the value {expr.op} is not supported: call a function of the module")
 
 

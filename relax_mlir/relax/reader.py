@@ -25,6 +25,7 @@ from relax_mlir.relax.blocks import (
     Binding,
     BindingBlock,
     DataflowBlock,
+    LocalFunction,
     MatchCast,
     SeqExpr,
     VarBinding,
@@ -134,6 +135,9 @@ class FunctionReader:
             return [MatchCast(self._variable(result, name, kind), value)]
         if op.name == "relax.if":
             # Its name comes before those of its branches, which may share it.
+            var = self._variable(result, name, kind)
+            return [VarBinding(var, self.expression(op))]
+        if op.name == "relax.local_function":
             var = self._variable(result, name, kind)
             return [VarBinding(var, self.expression(op))]
         value = self.expression(op)
@@ -256,6 +260,26 @@ def _call_packed(self: FunctionReader, op: Op) -> nodes.Expr:
     return _typed(nodes.ExternFunc(_string_of(op, "callee")), args, {}, op)
 
 
+def _local_function(self: FunctionReader, op: Op) -> nodes.Expr:
+    block = op.regions[0].blocks[0]
+    variables = [self._variable(a, name_of(a), nodes.Var) for a in block.arguments]
+    own = variables.pop(0) if "recursive" in op.attributes else None
+    stored = op.attributes
+    return LocalFunction(
+        variables,
+        self.sequence(block),
+        op.results[0].type,
+        own=own,
+        attrs=from_attribute(stored["attrs"]) if "attrs" in stored else {},
+        is_pure="pure" not in stored or bool(from_attribute(stored["pure"])),
+    )
+
+
+def _call_value(self: FunctionReader, op: Op) -> nodes.Expr:
+    callee, *args = [self.value(v) for v in op.operands]
+    return _typed(callee, args, {}, op)
+
+
 def _typed(callee: Any, args: list[Any], attrs: dict[str, Any], op: Op) -> nodes.Call:
     kind = op.results[0].type
     declared = () if kind == types.object_type() else (kind,)
@@ -302,6 +326,8 @@ _READERS: dict[str, Callable[[FunctionReader, Op], nodes.Expr]] = {
         self.value(op.operands[0]), ir.IntegerAttr(op.attributes["index"]).value
     ),
     "relax.if": _if,
+    "relax.local_function": _local_function,
+    "relax.call_value": _call_value,
     "relax.call": _call,
     "relax.call_packed": _call_packed,
     "relax.call_pure_packed": _call_pure_packed,

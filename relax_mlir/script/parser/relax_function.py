@@ -16,6 +16,7 @@ from relax_mlir.mlir import ir
 from relax_mlir.relax import op
 from relax_mlir.relax.builder import FunctionBuilder
 from relax_mlir.relax.expr import Expr, Tuple, TupleGetItem, Var, as_expr, signature_scope
+from relax_mlir.relax.local_functions import own_variable
 from relax_mlir.relax.struct_info import FuncType, StructInfo, from_mlir_type, to_mlir_type
 from relax_mlir.relax.symbols import symbol
 from relax_mlir.script import relax as namespace
@@ -85,6 +86,7 @@ class RelaxParser(DialectParser):
         self.params: list[Var] = []
         self.finished: BaseFunc | None = None
         self.outputs: Sequence[Var] | None = None
+        self._results: list[Any] = []  # of the open local functions
 
     # -- the signature ------------------------------------------------------------------------
 
@@ -103,9 +105,7 @@ class RelaxParser(DialectParser):
         if arguments.vararg or arguments.kwarg or arguments.kwonlyargs or arguments.defaults:
             raise self.error("a Relax function has plain parameters only", node)
         for argument in (*arguments.posonlyargs, *arguments.args):
-            if argument.annotation is None:
-                raise self.error(f"parameter '{argument.arg}' has no type", argument)
-            kind = self._type(argument.annotation)
+            kind = self._annotation(argument)
             self.params.append(self.guard(argument, Var, argument.arg, kind))
         if node.returns is not None and not _is_none(node.returns):
             self.ret_type = self._type(node.returns)
@@ -268,7 +268,38 @@ class RelaxParser(DialectParser):
         if node.value is None:
             raise self.error("a Relax function returns a value", node)
         value = self.evaluate(node.value)
+        if self._results:
+            self._results[-1] = value
+            return
         self.finished = self.builder.finish(value, ret_type=self.ret_type)
+
+    def visit_functiondef(self, node: ast.FunctionDef) -> None:
+        """A function inside the function: a value that may use the variables around it."""
+        options = local_options(self, node)
+        params = [Var(a.arg, self._annotation(a)) for a in node.args.args]
+        ret = None if node.returns is None or _is_none(node.returns) else self._type(node.returns)
+        own = own_variable(node.name, params, ret) if _calls_itself(node) else None
+        attributes, self.builder.attrs = self.builder.attrs, {}
+        self.builder.begin_function(params, own)
+        self._results.append(None)
+        with self.names.scope():
+            for variable in params if own is None else [own, *params]:
+                self.names.define(variable.name_hint, variable)
+            self.visit_body(node.body)
+        result = self._results.pop()
+        self._locate(node)
+        if result is None:
+            raise self.error(f"the function '{node.name}' returns nothing", node)
+        inner, self.builder.attrs = self.builder.attrs, attributes
+        made = self.builder.end_function(
+            result, node.name, ret, pure=bool(options["pure"]), attrs=inner
+        )
+        self.names.define(node.name, made)
+
+    def _annotation(self, argument: ast.arg) -> StructInfo:
+        if argument.annotation is None:
+            raise self.error(f"parameter '{argument.arg}' has no type", argument)
+        return self._type(argument.annotation)
 
     def visit_if(self, node: ast.If) -> None:
         condition = self.evaluate(node.test)
@@ -290,6 +321,24 @@ class RelaxParser(DialectParser):
         with self.names.scope():
             self.visit_body(body)
             return self.names.lookup(name)
+
+
+def local_options(parser: RelaxParser, node: ast.FunctionDef) -> dict[str, Any]:
+    """The options of a local function's decorator."""
+    for decorator in node.decorator_list:
+        call = decorator if isinstance(decorator, ast.Call) else None
+        if parser.evaluate(decorator if call is None else call.func) is namespace.function:
+            given = {} if call is None else parser.evaluate.arguments(call)[1]
+            return namespace.function.options(given)
+    raise parser.error("a function inside a Relax function is decorated with @R.function", node)
+
+
+def _calls_itself(node: ast.FunctionDef) -> bool:
+    return any(
+        isinstance(n, ast.Name) and n.id == node.name and isinstance(n.ctx, ast.Load)
+        for statement in node.body
+        for n in ast.walk(statement)
+    )
 
 
 def _assigned_names(node: ast.FunctionDef) -> set[str]:

@@ -16,7 +16,14 @@ from relax_mlir.errors import Error
 from relax_mlir.ir.function import BaseFunc, GlobalVar
 from relax_mlir.mlir import ir
 from relax_mlir.relax import expr as nodes
-from relax_mlir.relax.blocks import Binding, BindingBlock, DataflowBlock, SeqExpr, VarBinding
+from relax_mlir.relax.blocks import (
+    Binding,
+    BindingBlock,
+    DataflowBlock,
+    LocalFunction,
+    SeqExpr,
+    VarBinding,
+)
 from relax_mlir.relax.function import Function
 from relax_mlir.relax.lowering import children
 from relax_mlir.relax.reader import AbsentConstant
@@ -144,8 +151,25 @@ class _FunctionPrinter:
         if isinstance(binding.value, nodes.If):
             self._if(binding.var, binding.value)
             return
+        if isinstance(binding.value, LocalFunction):
+            self._local_function(binding.var, binding.value)
+            return
         show = self.printer.options.show_all_struct_info
         self.printer.line(self.expressions.binding(binding, show_type=show))
+
+    def _local_function(self, var: nodes.Var, value: LocalFunction) -> None:
+        printer, name = self.printer, self._name(var)
+        if value.own is not None:
+            printer.names.alias(value.own, name)
+        printer.line(f"@{printer.R}.function" + ("" if value.is_pure else "(pure=False)"))
+        params = ", ".join(f"{self._name(p)}: {self.style.text(p.mlir_type)}" for p in value.params)
+        result = self.style.text(ir.FunctionType(value.mlir_type).results[0])
+        printer.line(f"def {name}({params}) -> {result}:")
+        with printer.indent():
+            if value.attrs:
+                printer.line(f"{printer.R}.func_attr({literal(value.attrs)})")
+            self._blocks(value.body.blocks)
+            printer.line(f"return {self.expressions.value(value.body.body)}")
 
     def _if(self, var: nodes.Var, value: nodes.If) -> None:
         name = self._name(var)
@@ -191,6 +215,7 @@ def _values(block: ir.Block) -> Iterator[ir.Value]:
         yield from view.operation.results
         for region in view.operation.regions:
             for inner in region.blocks:
+                yield from inner.arguments
                 yield from _values(inner)
 
 
@@ -214,6 +239,8 @@ def _functions_of(expr: Any) -> Iterator[str]:
     """The names of the functions of the module that an expression mentions."""
     if isinstance(expr, (GlobalVar, nodes.FunctionRef)):
         yield expr.name_hint if isinstance(expr, GlobalVar) else expr.var.name_hint
+    elif isinstance(expr, LocalFunction):
+        yield from _functions_of(expr.body)
     elif isinstance(expr, SeqExpr):
         for binding in expr.bindings:
             yield from _functions_of(binding.value)
