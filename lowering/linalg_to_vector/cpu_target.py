@@ -12,13 +12,16 @@ __all__ = ["CPUTarget", "host_cpu"]
 # Widest vector and number of vector registers, by the flag of /proc/cpuinfo that promises them.
 _X86_LEVELS = (("avx512f", 512, 32), ("avx2", 256, 16))
 
+_FEATURES = frozenset(("avx512_bf16", "avx512_vnni"))
+
 
 @dataclass(frozen=True)
 class CPUTarget:
     """Vector unit, caches and cores of a CPU.
 
     `vector_bits` is the width of one register, `vector_registers` how many there are; the cache
-    sizes are those of one core, in bytes.
+    sizes are those of one core, in bytes.  `features` are instructions beyond those of the vector
+    width, by their names in /proc/cpuinfo.
     """
 
     vector_bits: int = 128
@@ -26,6 +29,7 @@ class CPUTarget:
     l1_bytes: int = 32 << 10
     l2_bytes: int = 1 << 20
     num_cores: int = 1
+    features: frozenset[str] = frozenset()
 
     def lanes(self, element_bits: int) -> int:
         """How many elements of `element_bits` bits one register holds, at least one."""
@@ -37,7 +41,11 @@ class CPUTarget:
             return replace(self, num_cores=num_cores)
         registers = 32 if vector_bits == 512 else 16
         return replace(
-            self, vector_bits=vector_bits, vector_registers=registers, num_cores=num_cores
+            self,
+            vector_bits=vector_bits,
+            vector_registers=registers,
+            num_cores=num_cores,
+            features=frozenset(),
         )
 
 
@@ -49,7 +57,8 @@ def host_cpu() -> CPUTarget:
     flags = _cpuinfo_flags()
     for flag, bits, registers in _X86_LEVELS:
         if flag in flags:
-            return CPUTarget(vector_bits=bits, vector_registers=registers)
+            wanted = flags & _FEATURES if bits == 512 else frozenset()
+            return CPUTarget(vector_bits=bits, vector_registers=registers, features=wanted)
     return CPUTarget()
 
 

@@ -12,6 +12,10 @@ from relax_mlir.lowering.linalg_to_vector.arg_reduction import (
 )
 from relax_mlir.lowering.linalg_to_vector.block_copy import emit_block_copy, plan_block_copy
 from relax_mlir.lowering.linalg_to_vector.builder import Builder
+from relax_mlir.lowering.linalg_to_vector.contraction.grouped_product import (
+    emit_grouped_product,
+    grouped_kind,
+)
 from relax_mlir.lowering.linalg_to_vector.contraction.matching import (
     Contraction,
     match_contraction,
@@ -86,8 +90,9 @@ def _divided(
 
 
 def contraction_strategy(contraction: Contraction, target: CPUTarget) -> Emission:
-    """Row dot products where both inputs are contiguous along K and A has few rows, sweeps of
-    whole rows of a large B, else a tiled matrix product.  Sizes known at run time choose then."""
+    """Dot-product instructions for bfloat16 and bytes where the CPU has them; row dot products
+    where both inputs are contiguous along K and A has few rows, sweeps of whole rows of a large B,
+    else a tiled matrix product.  Sizes known at run time choose then."""
 
     con = contraction
 
@@ -114,6 +119,12 @@ def contraction_strategy(contraction: Contraction, target: CPUTarget) -> Emissio
 def _emit_product(
     b: Builder, contraction: Contraction, target: CPUTarget, initial: ir.Value | None
 ) -> None:
+    kind = grouped_kind(contraction, target, initial)
+    if kind is not None:
+        assert initial is not None
+        emit_grouped_product(b, contraction, target, initial, kind)
+        return
+
     def sweep_or_tiled() -> None:
         b.when(
             suits_row_sweep(b, contraction, target),

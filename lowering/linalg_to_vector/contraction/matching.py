@@ -25,8 +25,13 @@ from relax_mlir.lowering.linalg_to_vector.loop_nest import (
     LoopNest,
     Stage,
 )
+from relax_mlir.mlir import ir
 
-__all__ = ["Contraction", "for_each_matrix", "match_contraction", "with_epilogue"]
+__all__ = ["Contraction", "Product", "for_each_matrix", "match_contraction", "with_epilogue"]
+
+
+Product = Callable[[ir.Value, ir.Value, ir.Value], ir.Value]
+"""An element of A in all lanes, elements of B, and accumulators to the next accumulators."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +44,7 @@ class Contraction:
     k: the reduction dimensions, innermost last.
     a, b, c: operand numbers.
     epilogue: what happens to a finished element of C before it is stored, if anything.
+    product: how elements of A and of B are multiplied and added, if not as the body says.
     """
 
     nest: LoopNest
@@ -50,6 +56,7 @@ class Contraction:
     b: int
     c: int
     epilogue: Stage | None = None
+    product: Product | None = None
 
     def operands(self) -> set[int]:
         """The operands that the contraction and its epilogue touch."""

@@ -163,7 +163,9 @@ class _MatrixProduct:
         """Length of a block of the (outermost) reduction loop."""
         b, config = self.b, self.config
         whole = b.maximum(self.k[0], 1)
-        narrow = self.b_element.width < 32
+        # Partial sums are not rounded to a narrower C.
+        c_element = self.contraction.nest.operands[self.contraction.c].element_type
+        narrow = min(self.b_element.width, c_element.width) < 32
         if len(self.k) > 1 or narrow:
             return whole
         unpacked = self._balanced(self.k[0], config.unpacked_k_block, 1)

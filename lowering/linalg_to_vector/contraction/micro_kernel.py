@@ -219,7 +219,7 @@ class MicroKernel:
         results: list[ir.Value] = []
         for row in range(tile.rows):
             scalar = self._promote(b.load(a_view, b.add(rows[row], a_offset), 1))
-            if self._multiply_add:
+            if self._multiply_add or self.contraction.product is not None:
                 scalar = b.broadcast(scalar, lanes)
             for v in range(tile.vectors):
                 accumulator = values[row * tile.vectors + v]
@@ -227,9 +227,11 @@ class MicroKernel:
         return results
 
     def multiply(self, a: ir.Value, column: ir.Value, accumulator: ir.Value) -> ir.Value:
+        con = self.contraction
+        if con.product is not None:
+            return con.product(a, column, accumulator)
         if self._multiply_add:
             return self.b.fma(a, column, accumulator)
-        con = self.contraction
         by_operand = {con.a: a, con.b: column}
         arguments = [by_operand.get(operand, accumulator) for operand in con.nest.body.arguments]
         body = con.nest.body.block

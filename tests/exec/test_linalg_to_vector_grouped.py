@@ -1,0 +1,137 @@
+"""Products of bfloat16 and of bytes by dot-product instructions (or widened, where the CPU has
+none) against numpy: signs, layouts, batches, epilogues, sizes that leave parts of groups."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from relax_mlir.testing.kernels import KernelText, compile_kernel, memref
+
+SHAPES = [(33, 65, 77), (5, 17, 19), (70, 130, 1030)]
+# Operation that widens A and B, or None where the product is of the elements themselves.
+KINDS: dict[str, tuple[str, str, str, str | None, str | None]] = {
+    "bf16": ("bf16", "bf16", "f32", "arith.extf", "arith.extf"),
+    "bf16 rounded": ("bf16", "bf16", "bf16", None, None),
+    "s8 s8": ("i8", "i8", "i32", "arith.extsi", "arith.extsi"),
+    "u8 s8": ("i8", "i8", "i32", "arith.extui", "arith.extsi"),
+    "s8 u8": ("i8", "i8", "i32", "arith.extsi", "arith.extui"),
+}
+DTYPES = {"bf16": ml_dtypes.bfloat16, "f32": np.float32, "i32": np.int32}
+
+
+def _text(
+    sizes: tuple[int | None, ...], kind: str, transposed: bool, batch: int = 0, bias: bool = False
+) -> KernelText:
+    m, n, k = sizes
+    a, b, c, widen_a, widen_b = KINDS[kind]
+    lead, index = ([batch], "d3, ") if batch else ([], "")
+    shapes = {
+        "a": memref([*lead, m, k], a),
+        "b": memref([*lead, n, k] if transposed else [*lead, k, n], b),
+        "c": memref([*lead, m, n], c),
+    }
+    if bias:
+        shapes["bias"] = memref([n], c)
+    kernel = KernelText(shapes)
+    target = "c"
+    if bias:
+        kernel.alloc("t", shapes["c"])
+        target = "t"
+    is_float = c != "i32"
+    kernel.fill(target, "0.0" if is_float else "0", c)
+    suffix = "f" if is_float else "i"
+    body = [f"%wa = {widen_a} %x0 : {a} to {c}"] if widen_a else []
+    body += [f"%wb = {widen_b} %x1 : {b} to {c}"] if widen_b else []
+    left, right = ("%wa" if widen_a else "%x0"), ("%wb" if widen_b else "%x1")
+    body += [f"%p = arith.mul{suffix} {left}, {right} : {c}"]
+    body += [f"%s = arith.add{suffix} %x2, %p : {c}"]
+    columns = "d1, d2" if transposed else "d2, d1"
+    operands = [("a", f"{index}d0, d2"), ("b", index + columns), (target, f"{index}d0, d1")]
+    kernel.generic(operands, 1, "pprp" if batch else "ppr", body, f"%s : {c}")
+    if bias:
+        added = [f"%s = arith.add{suffix} %x0, %x1 : {c}"]
+        kernel.generic(
+            [("t", "d0, d1"), ("bias", "d1"), ("c", "d0, d1")], 1, "pp", added, f"%s : {c}"
+        )
+    return kernel
+
+
+def _input(rng: np.random.Generator, shape: tuple[int, ...], kind: str, which: int) -> Any:
+    if kind.startswith("bf16"):
+        return rng.standard_normal(shape).astype(ml_dtypes.bfloat16)
+    dtype = np.uint8 if kind.split()[which] == "u8" else np.int8
+    info = np.iinfo(dtype)
+    return rng.integers(info.min, info.max + 1, shape).astype(dtype)
+
+
+def _run(
+    kernel: Any, kind: str, sizes: tuple[int, int, int], transposed: bool, batch: int = 0
+) -> None:
+    m, n, k = sizes
+    rng = np.random.default_rng(m + n + k)
+    lead = (batch,) if batch else ()
+    a = _input(rng, (*lead, m, k), kind, 0)
+    b = _input(rng, (*lead, n, k) if transposed else (*lead, k, n), kind, 1)
+    c = np.ones((*lead, m, n), DTYPES[KINDS[kind][2]])
+    kernel(a.view(np.int8) if a.dtype == np.uint8 else a,
+           b.view(np.int8) if b.dtype == np.uint8 else b, c)  # fmt: skip
+    _compare(c, a, b.swapaxes(-1, -2) if transposed else b, kind)
+
+
+def _compare(c: np.ndarray, a: Any, b: Any, kind: str, bias: Any = 0) -> None:
+    if c.dtype == np.int32:
+        np.testing.assert_array_equal(c, a.astype(np.int64) @ b.astype(np.int64) + bias)
+        return
+    expected = a.astype(np.float64) @ b.astype(np.float64) + bias
+    # Products of bfloat16 are exact in f32; their sum is rounded at every step.
+    limit = 2e-6 * np.sqrt(a.shape[-1]) if c.dtype == np.float32 else 0.0
+    relative = 2e-6 if c.dtype == np.float32 else 2.0**-8
+    np.testing.assert_allclose(c.astype(np.float64), expected, rtol=relative, atol=limit + 1e-4)
+
+
+@pytest.mark.parametrize("kind", list(KINDS))
+@pytest.mark.parametrize("transposed", [False, True])
+@pytest.mark.parametrize("sizes", SHAPES)
+def test_static(kind: str, transposed: bool, sizes: tuple[int, int, int]) -> None:
+    _run(compile_kernel(_text(sizes, kind, transposed)), kind, sizes, transposed)
+
+
+@pytest.mark.parametrize(("kind", "transposed"), [("bf16", False), ("s8 s8", True)])
+def test_dynamic(kind: str, transposed: bool) -> None:
+    kernel = compile_kernel(_text((None, None, None), kind, transposed))
+    odd = [(7, 100, 30), (64, 32, 64), (1, 1, 1), (3, 2, 5), (17, 16, 15), (1, 40, 9)]
+    for sizes in [*SHAPES, *odd]:
+        _run(kernel, kind, sizes, transposed)
+
+
+@pytest.mark.parametrize("kind", ["bf16", "s8 s8"])
+def test_batched(kind: str) -> None:
+    _run(compile_kernel(_text((9, 18, 21), kind, False, batch=3)), kind, (9, 18, 21), False, 3)
+
+
+@pytest.mark.parametrize("kind", ["bf16", "bf16 rounded", "s8 s8"])
+def test_epilogue(kind: str) -> None:
+    sizes = m, n, k = 19, 37, 50
+    rng = np.random.default_rng(4)
+    a, b = _input(rng, (m, k), kind, 0), _input(rng, (k, n), kind, 1)
+    dtype = DTYPES[KINDS[kind][2]]
+    bias = (rng.standard_normal(n) * 100).astype(dtype)
+    c = np.zeros((m, n), dtype)
+    compile_kernel(_text(sizes, kind, False, bias=True))(a, b, c, bias)
+    if kind == "bf16 rounded":  # rounded before and after the addition
+        product = (a.astype(np.float32) @ b.astype(np.float32)).astype(dtype)
+        expected = product.astype(np.float32) + bias.astype(np.float32)
+        np.testing.assert_allclose(c.astype(np.float32), expected, rtol=2e-2, atol=0.3)
+    else:
+        _compare(c, a, b, kind, bias)
+
+
+@pytest.mark.parametrize("kind", ["bf16", "s8 s8"])
+def test_narrow_vectors(kind: str) -> None:
+    """With 256-bit vectors the elements are widened."""
+    kernel = compile_kernel(_text((20, 33, 45), kind, False), vector_width=256)
+    _run(kernel, kind, (20, 33, 45), False)
