@@ -6,6 +6,8 @@ from relax_mlir.mlir import ir
 
 __all__ = ["ALLOCATIONS", "has_one_name", "is_allocated"]
 
+_LOADS = ("memref.load", "vector.load", "vector.maskedload", "vector.gather", "memref.dim")
+
 ALLOCATIONS = ("tir.alloc_buffer", "memref.alloc", "memref.alloca")
 """Operations that make a buffer which nothing else can reach."""
 
@@ -19,7 +21,8 @@ def is_allocated(buffer: ir.Value) -> bool:
 def has_one_name(buffer: ir.Value) -> bool:
     """Whether nothing makes a view of a buffer or takes its address."""
     users = [use.owner.operation for use in buffer.uses]
-    return not any(_names_memory(result.type) for user in users for result in user.results)
+    others = [user for user in users if user.name not in _LOADS]
+    return not any(_names_memory(result.type) for user in others for result in user.results)
 
 
 def _names_memory(kind: ir.Type) -> bool:

@@ -114,7 +114,7 @@ def _accesses(loop: ir.Operation, noalias: bool) -> list[_Access]:
             found.append(access)
         elif op.name not in _HARMLESS:
             _bar_operands(op, barred)
-    own = {a.slot.buffer for a in found if _is_own(a.slot.buffer, noalias)}
+    own = {buffer for buffer in {a.slot.buffer for a in found} if _is_own(buffer, noalias)}
     return [a for a in found if a.slot.buffer in own - barred]
 
 
