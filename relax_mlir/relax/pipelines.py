@@ -26,7 +26,8 @@ def zero_pipeline(*, enable_warning: bool = False) -> Pass:
 
 def default_build_pipeline() -> Pass:
     """What `relax.build` runs: the zero pipeline on all code, inside dataflow blocks or not, after
-    what is computed twice or in vain is gone; transposed operands of matmuls are read in place.
+    what is computed twice or in vain is gone; constant weights lie as kernels read them, and
+    transposed operands of matmuls are read in place.
 
     TVM's default does not fuse; nothing else differs for the user.
     """
@@ -35,8 +36,11 @@ def default_build_pipeline() -> Pass:
             transform.DeadCodeElimination(),
             transform.EliminateCommonSubexpr(),
             transform.ConvertToDataflow(),
+            transform.PackConstantWeights(),
             zero_pipeline(),
             transform.FuseTransposeMatmul(),
+            transform.FuseTIR(),
+            transform.FuseAttention(),
             transform.FuseTIR(),
         ],
         name="default_build",
