@@ -99,6 +99,11 @@ def FuseTransposeMatmul() -> Pass:
     return _lowering("FuseTransposeMatmul", "relax-fuse-transpose-matmul")
 
 
+def FuseAttention() -> Pass:
+    """Group `matmul -> (scale, mask) -> softmax -> matmul`; FuseTIR has to follow."""
+    return _lowering("FuseAttention", "relax-fuse-attention")
+
+
 def PackConstantWeights() -> Pass:
     """Lay out constant weights of matmuls as the panels that kernels read."""
     return _lowering("PackConstantWeights", "relax-pack-constant-weights")
@@ -347,16 +352,22 @@ def TopologicalSort(order: str = "depth-first", direction: str = "from-inputs") 
 
 
 def Gradient(
-    func_name: str, require_grads: Var | Sequence[Var] | None = None, target_index: int = 0
+    func_name: str,
+    require_grads: Var | str | Sequence[Var | str] | None = None,
+    target_index: int = 0,
 ) -> Pass:
     """Add `<func_name>_adjoint`, which returns (what the function returns, gradients).
 
     The gradients are those of the scalar it returns (field `target_index` of a tuple) by the
     parameters `require_grads` (variables or names), all float ones by default.
     """
-    chosen = [] if require_grads is None else require_grads
-    if isinstance(chosen, (Var, str)):
-        chosen = [chosen]
+    chosen: Sequence[Var | str] = (
+        []
+        if require_grads is None
+        else [require_grads]
+        if isinstance(require_grads, (Var, str))
+        else require_grads
+    )
     return _lowering(
         "Gradient",
         "relax-gradient",
@@ -415,6 +426,35 @@ def __getattr__(name: str) -> Any:
 
         return getattr(fuse_by_pattern, name)
     raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+
+
+# -- passes whose work is done elsewhere -------------------------------------------------------
+
+
+def _holds(name: str, why: str) -> Callable[..., Pass]:
+    """The factory of a pass of TVM's pipelines whose result every module here has already."""
+
+    def transform(mod: IRModule, ctx: PassContext) -> IRModule:
+        return mod.verify()
+
+    def make(**options: Any) -> Pass:
+        return ModulePass(transform, PassInfo(0, name))
+
+    make.__name__ = make.__qualname__ = name
+    make.__doc__ = f"Verifies the module and leaves it as it is: {why}."
+    return make
+
+
+LambdaLift = _holds("LambdaLift", "functions do not nest")
+NormalizeGlobalVar = _holds("NormalizeGlobalVar", "a public function's name is its symbol")
+ComputePrimValue = _holds("ComputePrimValue", "compiled host code computes scalars")
+VMShapeLower = _holds("VMShapeLower", "compiled host code computes and checks shapes")
+VMBuiltinLower = LowerRuntimeBuiltin = _holds(
+    "LowerRuntimeBuiltin", "compiled host code calls the runtime"
+)
+CallTIRRewrite = _holds("CallTIRRewrite", "relax-to-host allocates the results of calls")
+LowerAllocTensor = _holds("LowerAllocTensor", "relax-to-host places tensors in planned memory")
+KillAfterLastUse = _holds("KillAfterLastUse", "relax-to-host releases tensors after their last use")
 
 
 # -- passes written in Python -----------------------------------------------------------------

@@ -251,6 +251,18 @@ def test_mutator_of_a_module_adds_functions() -> None:
     assert "R.call_tir(cls.add" in lowered.script() and "R.add" not in lowered.script()
 
 
+@pytest.mark.parametrize(
+    "name",
+    "LambdaLift NormalizeGlobalVar ComputePrimValue VMShapeLower VMBuiltinLower CallTIRRewrite "
+    "LowerRuntimeBuiltin LowerAllocTensor KillAfterLastUse".split(),
+)
+def test_passes_whose_work_is_done_elsewhere_run_and_change_nothing(name: str) -> None:
+    factory = getattr(relax.transform, name)
+    assert "leaves it as it is" in factory.__doc__
+    made = factory()
+    assert made(Circles).script() == Circles.script()
+
+
 def test_decorators_refuse_other_classes() -> None:
     with pytest.raises(TypeError, match="must derive from PyExprMutator"):
         mutator(int)

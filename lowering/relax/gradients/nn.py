@@ -68,13 +68,14 @@ def nll_loss(s: Step, grad: ir.Value) -> list[Gradient]:
     """Of predictions of shape (C,) or (N, C); the weights have no gradient."""
     predictions, targets, weights = s.operands
     dims = s.dims(predictions)
-    if len(dims) > 2 or not isinstance(dims[-1], int):
+    classes = dims[-1] if dims else None
+    if len(dims) > 2 or not isinstance(classes, int):
         raise s.refuse("of predictions with more axes than batch and classes")
     dtype = dtype_of(predictions)
     ignored, reduction = s.attributes["ignore_index"], s.attributes["reduction"]
     kept = s("not_equal", targets, s.write.constant(ignored, dtype_of(targets) or "int64"))
     on, off = (s.write.prim(value, dtype or "float32") for value in (1.0, 0.0))
-    hot = s("one_hot", targets, on, off, depth=dims[-1], axis=-1)
+    hot = s("one_hot", targets, on, off, depth=classes, axis=-1)
     if weights is not None:
         hot = s("multiply", hot, weights)
     weight = s("multiply", s("sum", hot, axis=[-1]), s("astype", kept, dtype=dtype))

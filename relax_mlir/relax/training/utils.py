@@ -69,7 +69,7 @@ class _Joined(PyExprMutator):
     def _results(self, value: Expr) -> list[Expr]:
         kind = value.struct_info
         if not isinstance(kind, TupleType):
-            results = [value]
+            results: list[Expr] = [value]
         elif isinstance(value, Tuple):
             results = list(value.fields)
         else:
