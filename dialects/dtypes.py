@@ -39,6 +39,9 @@ def canonical(dtype: object) -> str:
     text = _ALIASES.get(text, text)
     if text in _FLOATS or text in ("bool", "handle") or _INTEGER.match(text):
         return text
+    base, _, lanes = text.rpartition("x")
+    if base and lanes.isdigit():  # vectors, as elements of buffers
+        return f"{canonical(base)}x{lanes}"
     raise ValueError(f"unknown dtype {dtype!r}; expected a name like 'float32', 'int64' or 'bool'")
 
 
@@ -56,6 +59,9 @@ def _name_of(dtype: object) -> str:
 def to_mlir(dtype: object) -> ir.Type:
     """The element type of a relax tensor; `uint8` gives `ui8`, `bool` gives `i1`."""
     name = canonical(dtype)
+    base, _, lanes = name.rpartition("x")
+    if base:
+        return ir.VectorType.get([int(lanes)], storage(base))
     if name in _FLOATS:
         return ir.Type.parse(_FLOATS[name])
     if name == "bool":
@@ -79,6 +85,8 @@ def from_mlir(kind: ir.Type) -> str:
     """TVM's name of an MLIR element type; `index` is `int64`."""
     if isinstance(kind, ir.IndexType):
         return "int64"
+    if isinstance(kind, ir.VectorType):
+        return f"{from_mlir(kind.element_type)}x{kind.shape[0]}"
     if isinstance(kind, ir.IntegerType):
         if kind.width == 1:
             return "bool"

@@ -197,7 +197,7 @@ class CallTIROp(_CallsTIR, name="call_tir", traits=[ext.Pure]):
 
     def verify_invariants(self) -> bool:
         for i, value in enumerate(self.arguments):
-            if not types.is_tensor(value.type):
+            if not types.is_tensor(value.type) and not isinstance(value.type, PrimType):
                 return _fail(self, f"argument {i} must be a tensor, got {value.type}")
         if len(self.tir_vars) > 1:
             return _fail(self, "tir_vars must be one shape")

@@ -139,6 +139,16 @@ class BufferRegion:
             return cls(access.buffer, [_point_range(i) for i in access.indices])
         raise Error(f"a buffer access such as A[i, j] expected, given {access!r}")
 
+    def asobject(self) -> PrimExpr:
+        """The vector that a region of one row is where a value is asked for.  Raises Error."""
+        *outer, last = self.region
+        points = all(isinstance(r.extent, IntImm) and r.extent.value == 1 for r in outer)
+        if not points or not isinstance(last.extent, IntImm):
+            raise Error(f"a region of a buffer is no value: {self}")
+        lanes = last.extent.value
+        end = last.min if lanes == 1 else Ramp(last.min, 1, lanes)
+        return BufferLoad(self.buffer, [*(r.min for r in outer), end])
+
     def __repr__(self) -> str:
         from relax_mlir.tir.expr_text import region_text
 

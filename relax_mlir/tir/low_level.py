@@ -21,7 +21,7 @@ _BY_DTYPE = {
         ptr_byte_offset texture2d_store texture2d_load ptx_commit_group ptx_wait_group
         handle_add_byte_offset ptx_cp_async_barrier ptx_init_barrier_thread_count
         ptx_arrive_barrier ptx_arrive_barrier_expect_tx ptx_wait_barrier create_barriers
-        tvm_kernel_replace_point
+        tvm_kernel_replace_point TVMBackendAllocWorkspace tvm_thread_context
     """,
     "int32": """
         tvm_storage_sync tvm_global_barrier_kinit tvm_call_packed tvm_call_cpacked call_cpacked
@@ -30,7 +30,7 @@ _BY_DTYPE = {
         tvm_struct_set anylist_resetitem anylist_setitem_call_packed anylist_setitem_call_cpacked
         vscale undef q_multiply_shift_per_axis print_buffer dma_copy dma_wait dma_start_group
         dma_end_group prefetch break_loop continue_loop thread_return
-        tvm_kernel_replace_point_start ignore_loop_partition
+        tvm_kernel_replace_point_start ignore_loop_partition TVMBackendFreeWorkspace
     """,
     "bool": "assume isnullptr",
     "uint32": "tvm_warp_activemask llvm_lookup_intrinsic_id",

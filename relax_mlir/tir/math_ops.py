@@ -142,7 +142,10 @@ def _q_multiply_shift(args: Sequence[ir.Value], dtype: str) -> ir.Value:
     """`round(x * y * 2**-(q + s))` of int32 fixed-point numbers, in 64 bits; halves go up."""
     x, y, q, s = args
     wide = _like(x.type, ir.IntegerType.get_signless(64))
-    product = arith.muli(arith.extsi(wide, x), arith.extsi(wide, y))
+    factor = _known(y)
+    # A constant is one of the wide type: text shows it so, and gives it back.
+    wide_y = arith.extsi(wide, y) if factor is None else arith.constant(wide, factor)
+    product = arith.muli(arith.extsi(wide, x), wide_y)
     fraction, shift = _known(q), _known(s)
     if fraction is not None and shift is not None:
         left = constant_like(product, max(shift, 0))

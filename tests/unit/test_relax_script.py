@@ -365,7 +365,7 @@ def test_operators_of_python() -> None:
             "its dataflow block",
         ),
         ("with R.dataflow():\n    y = R.exp(x)\nreturn y", 5, 12, "name 'y' is not defined"),
-        ("def g(a):\n    return a\nreturn x", 3, 5, "a nested function is not supported"),
+        ("def g(a):\n    return a\nreturn x", 3, 5, "is decorated with @R.function"),
         ("y = R.call_tir(f, x, (4, 8), dtype='float32')\nreturn y", 3, 20, "'f' is not defined"),
     ],
 )

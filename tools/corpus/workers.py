@@ -89,6 +89,8 @@ def _serve(pipe: Connection, repositories: Mapping[str, str]) -> None:
         _, text, record = pipe.recv()
         try:
             outcome = check(text, record, repositories)
+        except RecursionError as error:
+            outcome = Outcome("internal", f"RecursionError: {error}")
         except Exception as error:
             trace = traceback.extract_tb(error.__traceback__)[-1]
             place = f"{trace.filename.rpartition('/')[2]}:{trace.name}"

@@ -77,6 +77,10 @@ class Semantics:
         """A binary operator; `function` is the one of the `operator` module."""
         return function(left, right)
 
+    def attribute(self, value: Any, name: str) -> Any:
+        """`value.name`."""
+        return getattr(value, name)
+
     def subscript(self, value: Any, index: Any) -> Any:
         """`value[index]`."""
         return value[index]
@@ -131,7 +135,7 @@ class Evaluator:
         return self.names.lookup(node.id)
 
     def _attribute(self, node: ast.Attribute) -> Any:
-        return getattr(self(node.value), node.attr)
+        return self.semantics.attribute(self(node.value), node.attr)
 
     def _call(self, node: ast.Call) -> Any:
         function = self(node.func)

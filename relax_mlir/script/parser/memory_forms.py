@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from relax_mlir.errors import Error
 from relax_mlir.ir.function import GlobalVar
 from relax_mlir.script.forms.statements import AttrForm, ThreadForm
 from relax_mlir.script.forms.types import BufferForm, HandleType
@@ -21,7 +22,6 @@ from relax_mlir.script.forms.views import (
 )
 from relax_mlir.tir.buffer import Buffer, BufferRegion
 from relax_mlir.tir.expr import (
-    BufferLoad,
     BufferRef,
     Call,
     CommReducer,
@@ -29,7 +29,6 @@ from relax_mlir.tir.expr import (
     IntImm,
     IterVar,
     PrimExpr,
-    Ramp,
     StringImm,
     Var,
     as_expr,
@@ -139,7 +138,8 @@ def allocate_const(parser: TirParser, name: str, form: ConstantForm, node: ast.A
 def preflattened(parser: TirParser, form: PreflattenedForm, node: ast.AST) -> None:
     """The shape before flattening is an attribute of the function."""
     known = parser.attributes.setdefault("tir.preflattened", {})
-    known[form.buffer.name] = [form.dtype, *(str(as_expr(s)) for s in form.shape)]
+    buffer = form.buffer.buffer if isinstance(form.buffer, BufferRef) else form.buffer
+    known[buffer.name] = [form.dtype, *(str(as_expr(s)) for s in form.shape)]
 
 
 @contextmanager
@@ -155,9 +155,15 @@ def handle_variable(parser: TirParser, name: str, form: HandleType, node: ast.AS
 def match_view(parser: TirParser, view: BufferView, form: BufferForm) -> BufferView:
     """Give a view a buffer of its own if the program asks for its address or layout."""
     properties = parser.properties(form)
+    if _asks_for_layout(parser, view.name):
+        # The layout is asked of the view itself: it gets symbols.
+        properties.setdefault("strides", [Var(f"{view.name}_s{i}") for i in range(view.ndim)])
+        properties.setdefault("elem_offset", Var(f"{view.name}_offset"))
     entries = [properties.get("elem_offset"), *properties.get("strides", [])]
     symbols = {s.name for s in entries if isinstance(s, Var)}
-    uses_layout = bool(symbols) and _uses_outside_declarations(parser, symbols)
+    uses_layout = _asks_for_layout(parser, view.name) or (
+        bool(symbols) and _uses_outside_declarations(parser, symbols)
+    )
     if uses_layout or _asks_for(parser, view.name):
         whole = Buffer(view.name, list(view.shape), view.dtype, view.region.buffer.storage_scope)
         if uses_layout:
@@ -167,6 +173,32 @@ def match_view(parser: TirParser, view: BufferView, form: BufferForm) -> BufferV
     return view
 
 
+def _asks_for_layout(parser: TirParser, name: str) -> bool:
+    """Whether the program reads `name.strides` or `name.elem_offset`."""
+    return any(
+        isinstance(n, ast.Attribute)
+        and n.attr in ("strides", "elem_offset")
+        and isinstance(n.value, ast.Name)
+        and n.value.id == name
+        for n in ast.walk(parser.context.node)
+    )
+
+
+def attribute(value: Any, name: str) -> Any:
+    """An attribute; the layout of a buffer that does not name it is the compact one."""
+    if isinstance(value, Buffer) and name == "elem_offset" and value.elem_offset is None:
+        return IntImm("int32", 0)
+    if isinstance(value, Buffer) and name == "strides" and not value.strides:
+        strides = [as_expr(1)]
+        for size in reversed(value.shape[1:]):
+            strides.insert(0, strides[0] * size)
+        return tuple(strides) if value.shape else ()
+    if isinstance(value, BufferView) and value.whole is not None and name in _LAYOUT:
+        return attribute(value.whole, name)
+    return getattr(value, name)
+
+
+_LAYOUT = ("elem_offset", "strides")
 _DECLARATIONS = ("match_buffer", "alloc_buffer", "decl_buffer", "Buffer", "buffer_decl")
 
 
@@ -369,11 +401,7 @@ def as_vector(value: Any) -> Any:
     """`A[i, 0:4]` where a value is asked for: a vector; other values stay."""
     if not isinstance(value, BufferRegion):
         return value
-    *outer, last = value.region
-    points = all(isinstance(r.extent, IntImm) and r.extent.value == 1 for r in outer)
-    if not points or not isinstance(last.extent, IntImm):
+    try:
+        return value.asobject()
+    except Error:
         return value
-    indices = [r.min for r in outer]
-    if last.extent.value == 1:
-        return BufferLoad(value.buffer, [*indices, last.min])
-    return BufferLoad(value.buffer, [*indices, Ramp(last.min, 1, last.extent)])

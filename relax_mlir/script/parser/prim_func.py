@@ -64,6 +64,9 @@ class TirSemantics(Semantics):
     def either(self, left: Any, right: Any) -> PrimExpr:
         return operators.logical_or(*map(tir_forms.as_condition, (left, right)))
 
+    def attribute(self, value: Any, name: str) -> Any:
+        return memory_forms.attribute(value, name)
+
     def subscript(self, value: Any, index: Any) -> Any:
         return memory_forms.indexable(self.parser, value)[index]
 
@@ -274,7 +277,9 @@ class TirParser(DialectParser):
         self.builder.location = self.span(argument)
         if type(annotation) is HandleType and name in matched:
             buffer_name, form = matched[name]
-            self.names.define(buffer_name, self._buffer_parameter(buffer_name, form))
+            buffer = self._buffer_parameter(buffer_name, form)
+            self.names.lookup(name).buffer = buffer
+            self.names.define(buffer_name, buffer)
         elif isinstance(annotation, BufferForm):
             self.names.define(name, self._buffer_parameter(name, annotation))
         elif type(annotation) is DType:
@@ -547,6 +552,13 @@ class _Handle:
 
     def __init__(self, name: str):
         self.name = name
+        self.buffer: Buffer | None = None
+
+    def asobject(self) -> PrimExpr:
+        """The address of the buffer."""
+        if self.buffer is None:
+            raise TypeError(f"the handle '{self.name}' has no buffer yet")
+        return self.buffer.data
 
 
 def _makes_symbol(callee: Any, node: ast.expr) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from relax_mlir.script.forms.blocks import (
@@ -107,14 +107,41 @@ def _block(parser: TirParser, form: BlockForm, node: ast.AST) -> Iterator[Any]:
         finally:
             parser.blocks.pop()
         return
-    with parser.builder.block(form.name) as frame:
+    with ExitStack() as around:
+        values = _own_loops(parser, form, node, around)
+        frame = around.enter_context(parser.builder.block(form.name))
         parser.blocks.append(frame)
         try:
             target = getattr(node, "optional_vars", None)
             old = form.axes is not None or isinstance(target, (ast.Tuple, ast.List))
-            yield _open_axes(form, target) if old else frame
+            opened = _open_axes(form, target) if old else frame
+            if values:
+                opened = [
+                    _axis(parser, a.name, AxisForm([a.kind], [a.domain], [v]), node)
+                    for a, v in zip(opened, values, strict=True)
+                ]
+            yield opened
         finally:
             parser.blocks.pop()
+
+
+def _own_loops(parser: TirParser, form: BlockForm, item: ast.AST, around: ExitStack) -> list[Var]:
+    """The loops around an old block whose body binds none of its axes: one for each."""
+    statement = next(
+        (n for n in ast.walk(parser.context.node) if isinstance(n, ast.With) and item in n.items),
+        None,
+    )
+    target = getattr(item, "optional_vars", None)
+    if not form.axes or statement is None or not hasattr(target, "elts"):
+        return []
+    calls = [n.func for s in statement.body for n in ast.walk(s) if isinstance(n, ast.Call)]
+    if any(isinstance(c, ast.Attribute) and c.attr == "bind" for c in calls):
+        return []
+    domains = [d if isinstance(d, tuple) else (0, d) for _, d in form.axes]
+    return [
+        around.enter_context(loop(parser, LoopForm("serial", [domain]), 0, f"i{i}"))
+        for i, domain in enumerate(domains)
+    ]
 
 
 def _open_axes(form: BlockForm, target: Any) -> Any:

@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 from relax_mlir import mlir
-from relax_mlir.dialects import dtypes
+from relax_mlir.dialects import dims, dtypes
 from relax_mlir.dialects.attributes import from_attribute
 from relax_mlir.dialects.tir import mixed
 from relax_mlir.errors import Error
@@ -236,6 +236,11 @@ class PrimFuncPrinter:
         stored = from_attribute(attributes[key])
         entries = stored if isinstance(stored, list) else [stored]
         symbols = {s.name: s for b in self.reader.buffers.values() for s in _symbols(b)}
+        for symbol in dict.fromkeys(s for entry in entries for s in dims.symbols(entry)):
+            if symbol not in symbols:  # nothing but layouts mentions it
+                var = E.Var(self.names.define(("symbol", symbol), symbol), dtype)
+                self.printer.line(f"{var.name} = {self.T}.{dtype}()")
+                symbols[symbol] = var
         return [expr_of(entry, symbols, dtype) for entry in entries]
 
     def store(self, op: ir.Operation) -> None:

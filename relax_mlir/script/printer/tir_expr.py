@@ -382,7 +382,10 @@ def _intrinsic(name: str, unsigned: bool = False) -> Reader:
 
 def _bitcast(reader: ExprReader, op: ir.Operation, hint: str | None) -> E.PrimExpr:
     value = reader.read(op.operands[0])
-    return raw(E.Call, natural_dtype(op.results[0].type), op="reinterpret", args=(value,))
+    dtype = natural_dtype(op.results[0].type)
+    if hint and dtypes.is_integer(E.scalar_dtype(hint)) and hint == f"u{dtype}":
+        dtype = hint
+    return raw(E.Call, dtype, op="reinterpret", args=(value,))
 
 
 # -- memory, branches, calls ----------------------------------------------------------------------
@@ -448,7 +451,12 @@ def _if_then_else(reader: ExprReader, op: ir.Operation, hint: str | None) -> E.P
     return raw(E.Call, sides[0].dtype, op="if_then_else", args=(condition, sides[0], sides[1]))
 
 
-_CALLS = {"extern": "call_extern", "pure_extern": "call_pure_extern", "packed": "call_packed"}
+_CALLS = {
+    "extern": "call_extern",
+    "pure_extern": "call_pure_extern",
+    "packed": "call_packed",
+    "function": "call_function",
+}
 
 
 def read_call(reader: ExprReader, op: ir.Operation, hint: str | None = None) -> E.Call:
