@@ -12,10 +12,12 @@ _PIPELINES: dict[str, str] = {
         "relax-fuse-ops,relax-fuse-tir"
     ),
     # What compiling runs: nothing twice or in vain, code outside dataflow blocks fused too,
-    # transposed operands of matmuls read in place, and attention in one kernel.
+    # constant weights laid out for the kernels, transposed operands of matmuls read in place, and
+    # attention in one kernel.
     "relax-default": (
         "relax-dead-code-elimination,relax-eliminate-common-subexpr,relax-convert-to-dataflow,"
-        "relax-zero,relax-fuse-transpose-matmul,relax-fuse-tir,relax-fuse-attention,relax-fuse-tir"
+        "relax-pack-constant-weights,relax-zero,relax-fuse-transpose-matmul,relax-fuse-tir,"
+        "relax-fuse-attention,relax-fuse-tir"
     ),
 }
 
