@@ -297,6 +297,17 @@ def _as_var(value: Any) -> Var:
     return Var(name_of(value) or "lv", from_mlir_type(value.type))
 
 
+def ConvertLayout(
+    desired_layouts: Mapping[str, Sequence[str]], layout_cb: Callable[..., Any] | None = None
+) -> Pass:
+    """Compute operators in other layouts: `{"relax.nn.conv2d": ["NHWC", "OHWI"]}` gives the layouts
+    of the data (and result) and of the weight."""
+    if layout_cb is not None:
+        raise PassError("ConvertLayout takes the layouts as a dictionary, not from layout_cb")
+    entries = tuple(f"{name}={':'.join(given)}" for name, given in desired_layouts.items())
+    return _lowering("ConvertLayout", "relax-convert-layout", desired_layouts=entries)
+
+
 def FoldBatchnormToConv2D() -> Pass:
     """Fold batch normalisation with constant parameters into the convolution before it."""
     return _lowering("FoldBatchnormToConv2D", "relax-fold-batchnorm-to-conv2d")

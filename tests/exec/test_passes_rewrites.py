@@ -200,6 +200,46 @@ def test_lifted_parameters() -> None:
     same(got, run(Projections, inputs))
 
 
+@I.ir_module
+class Cnn:
+    @R.function
+    def main(
+        x: R.Tensor((2, 3, 8, 9), F),
+        w: R.Tensor((4, 3, 3, 3), F),
+        b: R.Tensor((1, 4, 1, 1), F),
+        c: R.Tensor((4, 1, 1), F),
+        u: R.Tensor((4, 4, 1, 1), F),
+        g: R.Tensor((4,), F),
+        v: R.Tensor((4,), F),
+    ):
+        with R.dataflow():
+            a = R.nn.relu(R.add(R.nn.conv2d(x, w, padding=[1, 1]), b))
+            d = R.multiply(R.nn.conv2d(a, u), c)
+            bn = R.nn.batch_norm(d, g, g, g, v, axis=1, training=False)
+            e = R.add(bn[0], a)
+            p = R.nn.max_pool2d(e, [2, 2], [2, 2])
+            q = R.concat((p, R.nn.softmax(p, axis=1)), axis=1)
+            m = R.mean(q, axis=[2, 3], keepdims=True)
+            s = R.reshape(m, R.shape([2, 8]))
+            gv = (s, q, bn[1])
+            R.output(gv)
+        return gv
+
+
+def test_layouts_are_converted() -> None:
+    changed = tr.ConvertLayout({"relax.nn.conv2d": ["NHWC", "OHWI"]})(Cnn)
+    text = changed.verify().script()
+    assert text.count('data_layout="NHWC"') == 2 and "NCHW" not in text
+    # The input, two weights, the bias vectors, and back twice.
+    assert text.count("R.permute_dims") == 7
+    inputs = arrays(Cnn)
+    same(run(changed, inputs), run(Cnn, inputs))
+    with pytest.raises(PassError, match="no permutation"):
+        tr.ConvertLayout({"relax.nn.conv2d": ["NHWX", "OHWI"]})(Cnn)
+    with pytest.raises(PassError, match="no layouts"):
+        tr.ConvertLayout({"relax.nn.relu": ["NHWC"]})(Cnn)
+
+
 def test_lifting_is_shared() -> None:
     two = Projections.clone()
     two.update_func("decode", two["main"])
