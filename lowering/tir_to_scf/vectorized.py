@@ -1,7 +1,8 @@
 """`T.vectorized`: the iterations of a loop as the lanes of vectors.
 
 A loop of known extent becomes vector operations of that length; one longer than `MAX_LANES` runs in
-steps of `MAX_LANES` and a shorter rest.  `vector_body.py` says how the body is rewritten.
+steps of `MAX_LANES` and a shorter rest, one on 16-bit floats in lengths that are powers of two.
+`vector_body.py` says how the body is rewritten.
 
 What cannot be rewritten stays a scalar loop, in the order it is written, that asks LLVM to
 vectorise it: an extent that is only known at run time; a body with calls, `while`, vectors, another
@@ -38,13 +39,11 @@ def vectorize_loop(loop: ForOp) -> list[ir.Operation] | None:
     if extent <= 0:
         loop.operation.erase()
         return []
-    whole, rest = divmod(extent, MAX_LANES)
     made: list[ir.Operation] = []
     try:
-        if whole:
-            made.append(_chunks(loop, start, whole, MAX_LANES))
-        if rest:
-            made.append(_chunks(loop, start + whole * MAX_LANES, 1, rest))
+        for count, lanes in _lengths(extent, _has_narrow_floats(loop.operation)):
+            made.append(_chunks(loop, start, count, lanes))
+            start += count * lanes
     except CannotVectorize:
         for op in made:
             op.erase()
@@ -52,6 +51,34 @@ def vectorize_loop(loop: ForOp) -> list[ir.Operation] | None:
     operations = [op for chunk in made for op in _unwrapped(chunk)]
     loop.operation.erase()
     return operations
+
+
+def _lengths(extent: int, powers_of_two: bool) -> list[tuple[int, int]]:
+    """How an extent is cut: (number of vectors, lanes) in order."""
+    whole, rest = divmod(extent, MAX_LANES)
+    parts = [(whole, MAX_LANES)] if whole else []
+    if not powers_of_two:
+        return [*parts, (1, rest)] if rest else parts
+    lanes = MAX_LANES
+    while lanes := lanes // 2:
+        if rest & lanes:
+            parts.append((1, lanes))
+    return parts
+
+
+def _has_narrow_floats(op: ir.Operation) -> bool:
+    """Whether 16-bit floats are computed with: LLVM cannot legalise vectors of them of any length,
+    and ends the process."""
+    found = False
+
+    def visit(inner: ir.Operation) -> ir.WalkResult:
+        nonlocal found
+        kinds = [v.type for v in (*inner.operands, *inner.results)]
+        found |= any(isinstance(k, (ir.F16Type, ir.BF16Type)) for k in kinds)
+        return ir.WalkResult.INTERRUPT if found else ir.WalkResult.ADVANCE
+
+    op.walk(visit)
+    return found
 
 
 def _chunks(loop: ForOp, start: int, count: int, lanes: int) -> ir.Operation:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -12,6 +13,7 @@ from relax_mlir import mlir
 from relax_mlir.driver.build_module import build
 from relax_mlir.ir import IRModule
 from relax_mlir.lowering.pipeline import run
+from relax_mlir.runtime.tensor import tensor
 from relax_mlir.script import from_source
 from relax_mlir.tir.schedule import Schedule
 
@@ -266,6 +268,25 @@ def test_vectorized(name: str) -> None:
     assert "tir.for" not in text
     arrays = _inputs(buffers)
     check(module, arrays, reference(*[a.copy() for a in arrays[:-1]]))
+
+
+DTYPES = ("int8", "int16", "int64", "uint8", "float16", "bfloat16", "float64")
+
+
+@pytest.mark.parametrize("extent", [1, 3, 7, 33, 48, 65])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_vectors_of_every_length_and_type(dtype: str, extent: int) -> None:
+    """LLVM ends the process for some lengths of 16-bit floats, which are not made."""
+    module = program(
+        f"for i in T.vectorized({extent}):\n    B[i] = A[i] * A[i] + A[i]",
+        A=((extent,), dtype), B=((extent,), dtype),
+    )  # fmt: skip
+    assert "vector.load" in lowered(module)
+    storage = ml_dtypes.bfloat16 if dtype == "bfloat16" else np.dtype(dtype)
+    a = np.random.default_rng(0).integers(-5, 6, extent).astype(storage)
+    result = tensor(np.zeros(extent, storage))
+    build(module, target="llvm")(tensor(a), result)
+    np.testing.assert_array_equal(result.numpy(), a * a + a)
 
 
 # -- schedules --------------------------------------------------------------------------------
