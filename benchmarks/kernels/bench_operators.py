@@ -13,6 +13,7 @@ import math
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,17 @@ class Row:
     torch: Callable[..., Any]
     operands: Sequence[Sequence[Any]]
     numpy: Callable[..., Any] | None = None
+
+
+@cache
+def _by_heads(x: Any) -> Any:
+    """(batch, heads, sequence, size), which is torch's order, contiguous; made once a tensor."""
+    return x.transpose(1, 2).contiguous()
+
+
+def _torch_attention(q: Any, k: Any, v: Any, causal: bool = False) -> Any:
+    q, k, v = _by_heads(q), _by_heads(k), _by_heads(v)
+    return F.scaled_dot_product_attention(q, k, v, is_causal=causal).transpose(1, 2)
 
 
 def _each(*shapes: Any) -> list[tuple[Any, ...]]:
@@ -138,14 +150,11 @@ _TABLE = [
     Row("avg_pool2d", lambda x: op.nn.avg_pool2d(x, [2, 2], [2, 2]),
         lambda x: F.avg_pool2d(x, 2, 2), _each(IMAGE)),
     Row("attention", lambda q, k, v: op.nn.attention(q, k, v),
-        lambda q, k, v: F.scaled_dot_product_attention(
-            q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2)).transpose(1, 2),
+        lambda q, k, v: _torch_attention(q, k, v),
         [((1, s, 12, 64),) * 3 for s in (64, 128, 512, 1024)]
         + [((1, 1, 12, 64), (1, 1024, 12, 64), (1, 1024, 12, 64))]),
     Row("attention causal", lambda q, k, v: op.nn.attention(q, k, v, causal_mask="TopLeft"),
-        lambda q, k, v: F.scaled_dot_product_attention(
-            q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2),
-            is_causal=True).transpose(1, 2),
+        lambda q, k, v: _torch_attention(q, k, v, causal=True),
         [((1, s, 12, 64),) * 3 for s in (64, 128, 512, 1024)]),
     Row("matmul batched", op.matmul, torch.matmul,
         [((12, 128, 64), (12, 64, 128)), ((12, 128, 128), (12, 128, 64))], np.matmul),

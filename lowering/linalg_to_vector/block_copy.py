@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from relax_mlir.lowering.linalg_to_vector.builder import Builder, Index
-from relax_mlir.lowering.linalg_to_vector.loop_nest import ONE, Access, LoopNest
+from relax_mlir.lowering.linalg_to_vector.loop_nest import ONE, ZERO, Access, LoopNest
 from relax_mlir.mlir import ir
 
 __all__ = ["BlockCopyPlan", "emit_block_copy", "plan_block_copy"]
@@ -42,6 +42,8 @@ def plan_block_copy(nest: LoopNest) -> BlockCopyPlan | None:
     # One buffer would be copied onto itself, where memcpy promises nothing.
     if operand.value == nest.operands[destination].value:
         return None
+    if any(stride == ZERO for stride in operand.strides):
+        return None  # a run that is written several times is kept in registers
     bytes_ = max(1, operand.element_type.width // 8)
     for dim in range(nest.rank):
         if any(nest.stride(i, dim) != ONE for i in (source, destination)):
