@@ -63,6 +63,8 @@ class _Reduction:
 
     @classmethod
     def of(cls, block: BlockOp, init: ir.Operation) -> _Reduction | None:
+        if any(kind not in ("S", "R") for kind in block.kinds):
+            return None
         reduced = {
             leaf
             for kind, binding in zip(block.kinds, block.bindings, strict=True)

@@ -46,7 +46,7 @@ def first_step(block: BlockOp) -> list[tuple[ir.Value, int | ir.Value]]:
         for kind, binding, (start, _) in zip(
             block.kinds, block.bindings, block.domain_pairs, strict=True
         )
-        if kind != "S"
+        if kind == "R"
     ]
 
 

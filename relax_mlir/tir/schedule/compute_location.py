@@ -97,7 +97,7 @@ def reverse_compute_at(
     for maker in producers(block):
         if maker not in makers and _order(maker) > _order(loop):
             raise Refusal(f"{label(maker)} comes after {label(loop)}", maker, loop)
-    _require_finished(makers, loop)
+    require_finished(makers, loop)
     for maker in makers:
         require_exact(maker, loop)
     _require_outputs_free(block, loop)
@@ -195,7 +195,7 @@ def _require_outputs_free(block: BlockOp, loop: ForOp) -> None:
                           f"after {label(block)}", other, block)  # fmt: skip
 
 
-def _require_finished(makers: Sequence[BlockOp], loop: ForOp) -> None:
+def require_finished(makers: Sequence[BlockOp], loop: ForOp) -> None:
     """What the producers make must be complete at the end of an iteration."""
     outer = [*nest.loops_around(loop), loop]
     for maker in makers:

@@ -59,20 +59,28 @@ def _write_arithmetic(expr: Index, at: ir.InsertionPoint, location: ir.Location)
         {m: k for m, k in expr.terms.items() if len(m) == 1 and _atom_is_affine(m[0])},
         expr.constant,
     )
-    total = None if linear == Index() else write(linear, at, location)
-    for monomial, k in expr.terms.items():
-        if monomial in linear.terms:
-            continue
+    plain = not linear.terms
+    total = None if plain else write(linear, at, location)
+    others = [(m, k) for m, k in expr.terms.items() if m not in linear.terms]
+    for monomial, k in sorted(others, key=lambda term: term[1] < 0):
         factors = [_write_atom(atom, at, location) for atom in monomial]
-        if k != 1:
-            factors.append(write(Index({}, k), at, location))
+        subtract = total is not None and k < 0
+        factor = -k if subtract else k
+        if factor != 1:
+            factors.append(write(Index({}, factor), at, location))
         product = factors[0]
-        for factor in factors[1:]:
-            product = arith.MulIOp(product, factor, loc=location, ip=at).result
-        total = (
-            product if total is None else arith.AddIOp(total, product, loc=location, ip=at).result
-        )
+        for each in factors[1:]:
+            product = arith.MulIOp(product, each, loc=location, ip=at).result
+        if total is None:
+            total = product
+        else:
+            combine = arith.SubIOp if subtract else arith.AddIOp
+            total = combine(total, product, loc=location, ip=at).result
     assert total is not None
+    if plain and expr.constant:
+        combine = arith.AddIOp if expr.constant > 0 else arith.SubIOp
+        rest = write(Index({}, abs(expr.constant)), at, location)
+        total = combine(total, rest, loc=location, ip=at).result
     return total
 
 

@@ -285,6 +285,6 @@ def _driver(
         elsewhere = sum(b.uses(variable) for b in bindings) > 1
         bounds = [as_index(e) for o in own for e in (o.min, o.extent)]
         used = any(b.uses(variable) for b in bounds) or len(block.predicate)
-        if binding.as_leaf() == variable and whole and not elsewhere and not used:
+        if binding == leaf(variable) and whole and not elsewhere and not used:
             return loop
     return None

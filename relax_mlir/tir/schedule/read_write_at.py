@@ -30,7 +30,7 @@ from relax_mlir.tir.schedule.caching import (
     last_allocation,
     redirect,
 )
-from relax_mlir.tir.schedule.compute_location import writes_whole_box
+from relax_mlir.tir.schedule.compute_location import require_finished, writes_whole_box
 from relax_mlir.tir.schedule.error import Refusal, label
 from relax_mlir.tir.schedule.index import Index, as_index, leaf, value_domain
 from relax_mlir.tir.schedule.index_write import write
@@ -85,6 +85,7 @@ def write_at(
     makers = [b for b in inside if buffer in written_buffers(b)]
     _require_makers(buffer, loop, makers, inside)
     check_element_uses(buffer, inside)
+    require_finished(makers, loop)
     last = makers[-1]
     while nest.parent(last) != loop:
         above = nest.parent(last)
