@@ -22,6 +22,7 @@ _EXPORTS = {
     "expr_functor": "ExprFunctor PyExprMutator PyExprVisitor",
     "codegen": "register_codegen",
     "convenience": "prim_value shape extern str dtype tuple",
+    "op": "call_dps_packed call_packed call_pure_packed call_tir call_tir_inplace",
     "pipelines": "get_pipeline register_pipeline",
     "vm": "VirtualMachine build",
 }

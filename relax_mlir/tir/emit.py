@@ -21,6 +21,7 @@ from relax_mlir.errors import Error
 from relax_mlir.mlir import affine, arith, ir, memref, scf, vector
 from relax_mlir.tir import expr as E
 from relax_mlir.tir import math_ops
+from relax_mlir.tir.affine_text import settle
 from relax_mlir.tir.buffer import Buffer
 
 _PREDICATES: dict[type[E.PrimExpr], str] = {
@@ -81,7 +82,7 @@ class ExprEmitter:
         """The value of an integer expression as an `index`."""
         leaves: list[ir.Value] = []
         form = self._affine(expr, leaves)
-        form = ir.AffineExpr.simplify_affine_expr(form, len(leaves), 0)
+        form = settle(form, len(leaves))
         constant = _constant_of(form)
         if constant is not None:
             return arith.constant(ir.IndexType.get(), constant)
@@ -408,7 +409,7 @@ def _compress(
         ]
         leaves = [leaves[i] for i in found]
         form = form.compose(ir.AffineMap.get(len(found), 0, renamed))
-        form = ir.AffineExpr.simplify_affine_expr(form, len(found), 0)
+        form = settle(form, len(found))
     return form, list(leaves)
 
 

@@ -158,7 +158,16 @@ def _q_multiply_shift(args: Sequence[ir.Value], dtype: str) -> ir.Value:
         one = constant_like(product, 1)
         rounding = arith.shrsi(arith.shli(one, right), one)
     product = arith.shli(product, left)
-    return arith.trunci(x.type, arith.shrsi(arith.addi(product, rounding), right))
+    result = arith.trunci(x.type, arith.shrsi(arith.addi(product, rounding), right))
+    _erase_unused((y, q, s))
+    return result
+
+
+def _erase_unused(values: Sequence[ir.Value]) -> None:
+    """Erase constants that nothing uses: text would not bring them back."""
+    for value in values:
+        if _known(value) is not None and not list(value.uses):
+            value.owner.erase()
 
 
 def _known(value: ir.Value) -> int | None:

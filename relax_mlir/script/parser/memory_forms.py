@@ -53,12 +53,12 @@ def allocate(parser: TirParser, name: str, form: AllocateForm, node: ast.AST) ->
 
 def _storage(parser: TirParser, form: AllocateForm) -> Buffer:
     buffer = Buffer(form.name, form.extents, form.dtype, form.scope)
-    parser.builder.allocate(buffer, here=not _known_outside(parser, buffer))
+    parser.builder.allocate(buffer, here=not known_outside(parser, buffer))
     form.buffers.append(buffer)
     return buffer
 
 
-def _known_outside(parser: TirParser, buffer: Buffer) -> bool:
+def known_outside(parser: TirParser, buffer: Buffer) -> bool:
     """Whether a buffer's sizes are known at the start of the function."""
     variables = [n for s in buffer.shape for n in post_order(s) if isinstance(n, Var)]
     return all(v in parser.parameters or v in parser.symbols.values() for v in variables)
@@ -89,7 +89,7 @@ def on_storage(parser: TirParser, name: str, form: BufferForm, shape: list[Any])
         if not storage.buffers and _fills(storage, shape, form.dtype):
             merged = {**properties, "scope": storage.scope}
             buffer = Buffer(name, shape, form.dtype, **merged)
-            parser.builder.allocate(buffer, here=not _known_outside(parser, buffer))
+            parser.builder.allocate(buffer, here=not known_outside(parser, buffer))
             storage.buffers.append(buffer)
             return buffer
         storage = storage.buffers[0] if storage.buffers else _storage(parser, storage)

@@ -266,7 +266,9 @@ def _buffer(parser: TirParser, name: str, form: BufferForm, node: ast.AST) -> An
     shape = [parser.dimension(size) for size in form.shape]
     if form.data is not None:
         return memory_forms.on_storage(parser, name, form, shape)
-    return parser.builder.alloc_buffer(name, shape, form.dtype, **parser.properties(form))
+    buffer = Buffer(name, shape, form.dtype, **parser.properties(form))
+    here = not memory_forms.known_outside(parser, buffer)
+    return parser.builder.allocate(buffer, here=here)
 
 
 @contextmanager
@@ -315,6 +317,11 @@ def _meta(parser: TirParser, name: str, form: MetaForm, node: ast.AST) -> Any:
 
 def _let(parser: TirParser, name: str, form: LetForm, node: ast.AST) -> Var:
     return parser.let(name, as_expr(form.value), form.var)
+
+
+def _let_statement(parser: TirParser, form: LetForm, node: ast.AST) -> None:
+    name = "v" if form.var is None else form.var.name or "v"
+    parser.names.assign(name, parser.let(name, as_expr(form.value), form.var))
 
 
 @contextmanager
@@ -492,6 +499,7 @@ STATEMENTS: dict[type, Callable[[Any, Any, ast.AST], None]] = {
     BlockAttrForm: _block_attr,
     FuncAttrForm: _func_attr,
     EvaluateForm: _evaluate,
+    LetForm: _let_statement,
     StoreForm: _store,
     AssertForm: _assert,
     AttrForm: _attr,

@@ -17,8 +17,8 @@ import numpy as np
 from relax_mlir.dialects import dtypes
 from relax_mlir.errors import Error
 from relax_mlir.mlir import arith, ir
-from relax_mlir.script.printer.affine_text import constant_first, readable
 from relax_mlir.tir import expr as E
+from relax_mlir.tir.affine_text import constant_first, readable
 from relax_mlir.tir.buffer import Buffer
 from relax_mlir.tir.linear import difference
 

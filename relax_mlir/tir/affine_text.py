@@ -34,6 +34,50 @@ def readable(form: ir.AffineExpr) -> ir.AffineExpr:
     return _sum(terms) if changed else form
 
 
+def settle(form: ir.AffineExpr, dims: int) -> ir.AffineExpr:
+    """Simplify a form so that its text gives it back.
+
+    What is printed with remainders and parsed is simplified from another start, and may end
+    elsewhere; so simplification starts from there at once.
+    """
+    form = ir.AffineExpr.simplify_affine_expr(form, dims, 0)
+    for _ in range(4):
+        if not _divides(form):
+            return form
+        again = ir.AffineExpr.simplify_affine_expr(_reread(form), dims, 0)
+        if again == form:
+            return form
+        form = again
+    return form
+
+
+def _divides(form: ir.AffineExpr) -> bool:
+    form = form.maybe_downcast()
+    if isinstance(form, (ir.AffineFloorDivExpr, ir.AffineModExpr, ir.AffineCeilDivExpr)):
+        return True
+    return isinstance(form, ir.AffineBinaryExpr) and (_divides(form.lhs) or _divides(form.rhs))
+
+
+_OPERATIONS = (
+    (ir.AffineAddExpr, lambda a, b: a + b),
+    (ir.AffineMulExpr, lambda a, b: a * b),
+    (ir.AffineModExpr, ir.AffineExpr.get_mod),
+    (ir.AffineFloorDivExpr, ir.AffineExpr.get_floor_div),
+    (ir.AffineCeilDivExpr, ir.AffineExpr.get_ceil_div),
+)
+
+
+def _reread(form: ir.AffineExpr) -> ir.AffineExpr:
+    """The form that the text of a form is parsed to."""
+    form = form.maybe_downcast()
+    if isinstance(form, ir.AffineAddExpr):
+        form = readable(form).maybe_downcast()
+    for kind, operation in _OPERATIONS:
+        if isinstance(form, kind):
+            return operation(_reread(form.lhs), _reread(form.rhs))
+    return form
+
+
 def constant_first(form: ir.AffineExpr) -> tuple[int, ir.AffineExpr] | None:
     """`8` and `i` of the form `-i + 8`, which reads better as `8 - i`; None for other forms."""
     terms = _terms(form)
