@@ -1,0 +1,34 @@
+# RUN: sed -n 's/^# TRACE: //p' %s > %t.json
+# RUN: relax-opt %s --tir-apply-schedule=trace=%t.json --emit=tvmscript | FileCheck %s
+from relax_mlir.script import ir as I
+from relax_mlir.script import tir as T
+
+# TRACE: [["get_sblock", [], {"name": "C", "func_name": "main"}, ["b0"], null],
+# TRACE: ["get_sblock", [], {"name": "D", "func_name": "main"}, ["b1"], null],
+# TRACE: ["fuse_reduction_epilogue", [], {"reduction_block": {"rv": "b0"}, "epilogue_block": {"rv": "b1"}}, [], null]]
+
+# CHECK-LABEL: def main(
+# CHECK: for i, j, k in T.grid(16, 16, 16):
+# CHECK: with T.block("C"):
+# CHECK: vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+# CHECK: with T.init():
+# CHECK: D[vi, vj] = W[0, vj]
+# CHECK: D[vi, vj] = D[vi, vj] + A[vi, vk] * W[vk, vj]
+
+
+@I.ir_module
+class Module:
+    @T.prim_func
+    def main(A: T.Buffer((16, 16), "float32"), W: T.Buffer((16, 16), "float32"),
+             D: T.Buffer((16, 16), "float32")):
+        C = T.alloc_buffer((16, 16), "float32")
+        for i, j, k in T.grid(16, 16, 16):
+            with T.block("C"):
+                vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+                with T.init():
+                    C[vi, vj] = T.float32(0)
+                C[vi, vj] = C[vi, vj] + A[vi, vk] * W[vk, vj]
+        for i, j in T.grid(16, 16):
+            with T.block("D"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                D[vi, vj] = C[vi, vj] + W[0, vj]

@@ -1,0 +1,44 @@
+# RUN: sed -n 's/^# TRACE: //p' %s > %t.json
+# RUN: relax-opt %s --tir-apply-schedule=trace=%t.json --emit=tvmscript | FileCheck %s
+from relax_mlir.script import ir as I
+from relax_mlir.script import tir as T
+
+# TRACE: [["get_sblock", [], {"name": "Y", "func_name": "main"}, ["b0"], null],
+# TRACE: ["get_loops", [], {"block": {"rv": "b0"}}, ["l1", "l2"], null],
+# TRACE: ["get_sblock", [], {"name": "P", "func_name": "main"}, ["b3"], null],
+# TRACE: ["compute_at", [], {"block": {"rv": "b3"}, "loop": {"rv": "l1"}, "preserve_unit_loops": false, "index": -1}, [], null],
+# TRACE: ["get_sblock", [], {"name": "P", "func_name": "main"}, ["b4"], null],
+# TRACE: ["rolling_buffer", [], {"block": {"rv": "b4"}, "write_buffer_index": 0}, [], null]]
+
+# CHECK-LABEL: def main(
+# CHECK: P = T.alloc_buffer((3,))
+# CHECK: for x in range(12):
+# CHECK: for ax0 in range(3):
+# CHECK: with T.block("P"):
+# CHECK: vx = T.axis.opaque(14, x + ax0)
+# CHECK: T.where(x < 1 or 2 <= ax0)
+# CHECK: P[vx % 3] = T.if_then_else(1 <= vx and vx < 13, A[vx - 1], T.float32(0.0))
+# CHECK: for r in range(3):
+# CHECK: with T.block("Y"):
+# CHECK: vx = T.axis.opaque(12, x)
+# CHECK: vr = T.axis.reduce(3, r)
+# CHECK: with T.init():
+# CHECK: Y[vx] = T.float32(0.0)
+# CHECK: Y[vx] = Y[vx] + P[(vx + vr) % 3]
+
+
+@I.ir_module
+class Module:
+    @T.prim_func
+    def main(A: T.Buffer((12,), "float32"), Y: T.Buffer((12,), "float32")):
+        P = T.alloc_buffer((14,), "float32")
+        for x in range(14):
+            with T.block("P"):
+                vx = T.axis.spatial(14, x)
+                P[vx] = T.if_then_else(1 <= vx and vx < 13, A[vx - 1], T.float32(0))
+        for x, r in T.grid(12, 3):
+            with T.block("Y"):
+                vx, vr = T.axis.remap("SR", [x, r])
+                with T.init():
+                    Y[vx] = T.float32(0)
+                Y[vx] = Y[vx] + P[vx + vr]
