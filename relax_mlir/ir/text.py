@@ -21,6 +21,10 @@ _ARGUMENT = re.compile(r"(%[\w$.-]+)\s*:")
 _HEADER = re.compile(r"^\s*(?:\^\w+\(|func\.func\b[^@]*@(?:\"[^\"]*\"|[\w$.-]+)\()")
 
 
+_NAMED_BY_MLIR = ("memref.extract_strided_metadata",)
+"""Operations whose several results MLIR names itself."""
+
+
 def print_operation(op: ir.Operation, **options: bool) -> str:
     """The text of an operation with its names; keyword options are those of `get_asm`."""
     return remove_segments(op.get_asm(use_name_loc_as_prefix=True, **options))
@@ -43,7 +47,7 @@ def _restore_names(module: ir.Module, text: str) -> None:
     _collect(module.operation, operations, blocks)
     if len(results) == len(operations):
         for op, name in zip(operations, results, strict=True):
-            if name:
+            if name and op.name not in _NAMED_BY_MLIR:
                 op.location = name_location(name, op.location)
     if len(headers) == len(blocks):
         for block, names in zip(blocks, headers, strict=True):

@@ -142,23 +142,25 @@ def _q_multiply_shift(args: Sequence[ir.Value], dtype: str) -> ir.Value:
     """`round(x * y * 2**-(q + s))` of int32 fixed-point numbers, in 64 bits; halves go up."""
     x, y, q, s = args
     wide = _like(x.type, ir.IntegerType.get_signless(64))
-    factor = _known(y)
-    # A constant is one of the wide type: text shows it so, and gives it back.
-    wide_y = arith.extsi(wide, y) if factor is None else arith.constant(wide, factor)
-    product = arith.muli(arith.extsi(wide, x), wide_y)
-    fraction, shift = _known(q), _known(s)
+    factor, fraction, shift = _known(y), _known(q), _known(s)
+    widened = arith.extsi(wide, x)
+    # Constants are of the wide type, and made where they are used: text shows them so.
+    product = arith.muli(
+        widened, arith.extsi(wide, y) if factor is None else constant_like(widened, factor)
+    )
     if fraction is not None and shift is not None:
-        left = constant_like(product, max(shift, 0))
-        right = constant_like(product, fraction + max(-shift, 0))
-        rounding = constant_like(product, (1 << (fraction + max(-shift, 0))) >> 1)
+        places = fraction + max(-shift, 0)
+        product = arith.shli(product, constant_like(product, max(shift, 0)))
+        rounded = arith.addi(product, constant_like(product, (1 << places) >> 1))
+        result = arith.trunci(x.type, arith.shrsi(rounded, constant_like(product, places)))
     else:
         zero = constant_like(s, 0)
         left = arith.extsi(wide, arith.maxsi(s, zero))
         right = arith.extsi(wide, arith.addi(q, arith.maxsi(arith.subi(zero, s), zero)))
         one = constant_like(product, 1)
         rounding = arith.shrsi(arith.shli(one, right), one)
-    product = arith.shli(product, left)
-    result = arith.trunci(x.type, arith.shrsi(arith.addi(product, rounding), right))
+        product = arith.shli(product, left)
+        result = arith.trunci(x.type, arith.shrsi(arith.addi(product, rounding), right))
     _erase_unused((y, q, s))
     return result
 

@@ -362,6 +362,8 @@ def _attribute_value(parser: TirParser, value: Any) -> Any:
         return BufferRef(value.buffers[0] if value.buffers else _storage(parser, value))
     if isinstance(value, BufferRegion):
         return BufferRef(value.buffer)
+    if hasattr(value, "asobject"):
+        return as_expr(value)
     return value if isinstance(value, PrimExpr) else python_value(value)
 
 

@@ -45,6 +45,7 @@ from relax_mlir.tir import operators
 from relax_mlir.tir.buffer import Buffer, BufferRegion
 from relax_mlir.tir.expr import (
     BufferLoad,
+    BufferRef,
     FloatImm,
     IntImm,
     PrimExpr,
@@ -320,13 +321,20 @@ def _let(parser: TirParser, name: str, form: LetForm, node: ast.AST) -> Var:
 
 
 def _let_statement(parser: TirParser, form: LetForm, node: ast.AST) -> None:
+    if isinstance(form.var, BufferRef):  # the address of a buffer that was declared before
+        parser.builder.decl_buffer(form.var.buffer, as_expr(form.value))
+        return
     name = "v" if form.var is None else form.var.name or "v"
     parser.names.assign(name, parser.let(name, as_expr(form.value), form.var))
 
 
 @contextmanager
-def _let_scope(parser: TirParser, form: LetForm, node: ast.AST) -> Iterator[Var]:
+def _let_scope(parser: TirParser, form: LetForm, node: ast.AST) -> Iterator[Any]:
     value = as_expr(form.value)
+    if isinstance(form.var, BufferRef):
+        parser.builder.decl_buffer(form.var.buffer, value)
+        yield form.var
+        return
     target = node.optional_vars if isinstance(node, ast.withitem) else None
     name = target.id if isinstance(target, ast.Name) else "v"
     yield parser.let(name, value, form.var)
