@@ -362,6 +362,15 @@ class Builder:
             return self.op("vector.load", type_, where)
         return self.op("vector.maskedload", type_, [*where, mask, self.zero(type_)])
 
+    def prefetch(self, view: FlatView, offset: Index) -> None:
+        """Ask for a cache line to be brought into the second-level cache; any offset will do."""
+        attributes: dict[str, ir.Attribute] = {
+            "isWrite": ir.BoolAttr.get(False),
+            "localityHint": ir.IntegerAttr.get(ir.IntegerType.get_signless(32), 2),
+            "isDataCache": ir.BoolAttr.get(True),
+        }
+        self.stmt("memref.prefetch", [view.value, self.index(offset)], attributes)
+
     def store(
         self, value: ir.Value, view: FlatView, offset: Index, mask: ir.Value | None = None
     ) -> None:

@@ -62,10 +62,11 @@ def test_any_number_of_rows() -> None:
 
 
 def test_large_weights_are_packed_when_compiling() -> None:
-    module, weight, bias = _module([5], 512, 192, transposed=False)
+    """A weight beyond the second-level cache, whose panels are fetched ahead."""
+    module, weight, bias = _module([37], 1024, 480, transposed=False)
     pipeline = relax.get_pipeline("default")
     assert "einsum" in pipeline(module).script()
     main = relax.VirtualMachine(relax_mlir.compile(module, "llvm"), relax_mlir.cpu())["main"]
-    x, y = _normal(5, 512), _normal(5, 192)
+    x, y = _normal(37, 1024), _normal(37, 480)
     expected = np.maximum(y - (x @ weight + bias) * np.float32(0.5), 0)
     np.testing.assert_allclose(main(x, y).numpy(), expected, rtol=1e-4, atol=1e-3)

@@ -23,7 +23,7 @@ from relax_mlir.lowering.linalg_to_vector.contraction.packing import (
 )
 from relax_mlir.lowering.linalg_to_vector.contraction.tile_config import TileConfig, choose_tile
 from relax_mlir.lowering.linalg_to_vector.cpu_target import CPUTarget
-from relax_mlir.lowering.linalg_to_vector.loop_nest import ONE, Access
+from relax_mlir.lowering.linalg_to_vector.loop_nest import ONE, ZERO, Access
 from relax_mlir.mlir import ir
 
 __all__ = ["emit_matrix_product"]
@@ -74,6 +74,7 @@ class _MatrixProduct:
         self.packed = self._decide_packing(target)
         lanes = self.config.lanes
         self.kernel = MicroKernel(b, contraction, accesses, lanes, initial)
+        self.panel_distance = self._panel_distance(target)
 
     def _configure(self, target: CPUTarget) -> TileConfig:
         con = self.contraction
@@ -102,6 +103,29 @@ class _MatrixProduct:
         large = b.compare("ugt", size, limit)
         reused = b.compare("uge", self.rows, _PACK_ROWS)
         return b.op("arith.andi", b.i1, [large, reused])
+
+    def _panel_distance(self, target: CPUTarget) -> Index | None:
+        """How far behind a panel of a B that was packed beforehand the next one lies, if B does not
+        fit into the cache: it is fetched while this one is used.  None for any other B."""
+        con = self.contraction
+        panels = [dim for dim in con.outer if con.nest.stride(con.b, dim) != ZERO]
+        if self.packed is not False or len(panels) != 1 or len(con.k) != 1:
+            return None
+        count, depth = con.extent(panels[0]).static, con.extent(con.k[0]).static
+        if count is None or depth is None or self.columns != self.config.columns:
+            return None
+        distance = con.nest.stride(con.b, panels[0]).static
+        size = count * depth * self.config.columns * self.b_element.width // 8
+        whole = depth * self.config.columns
+        return distance if distance == whole and size > target.l2_bytes else None
+
+    def _ahead(self, row: Index) -> Index | None:
+        """The first row tiles each fetch one vector of every row of the next panel."""
+        if self.panel_distance is None:
+            return None
+        b, config = self.b, self.config
+        line = b.minimum(b.floordiv(row, config.rows), config.vectors - 1)
+        return b.add(self.panel_distance, b.mul(line, config.lanes))
 
     def _pick(self, packed: Index, unpacked: Index) -> Index:
         if isinstance(self.packed, bool):
@@ -337,7 +361,7 @@ class _MatrixProduct:
             whole = rows // height * height
             if whole:
                 with b.loop(0, whole, height) as row:
-                    emit(replace(tile, row=b.add(tile.row, row)))
+                    emit(replace(tile, row=b.add(tile.row, row), ahead=self._ahead(row)))
             if rows > whole:
                 emit(replace(tile, row=b.add(tile.row, whole), rows=rows - whole))
             return

@@ -50,7 +50,8 @@ class Tile(Region):
 
     b_view, b_base, b_k_strides: B at this tile's first column, and the step along each reduction
     dimension.  k_start, k_extents: range of the reduction.  first, last: whether this is the first
-    and last block of the reduction.
+    and last block of the reduction.  ahead: how far from what is read of B a line is fetched into
+    the cache at every step, None to fetch nothing.
     """
 
     b_view: FlatView
@@ -60,6 +61,7 @@ class Tile(Region):
     k_extents: tuple[Index, ...]
     first: ir.Value | bool
     last: ir.Value | bool
+    ahead: Index | None = None
 
 
 @dataclass
@@ -214,6 +216,8 @@ class MicroKernel:
             self._promote(b.load(tile.b_view, b.add(b_offset, v * lanes), lanes, masks[v]))
             for v in range(tile.vectors)
         ]
+        if tile.ahead is not None:
+            b.prefetch(tile.b_view, b.add(b_offset, tile.ahead))
         a_view = self.accesses[self.contraction.a].view
         assert a_view is not None
         results: list[ir.Value] = []
