@@ -7,10 +7,7 @@ import warnings
 import numpy as np
 import pytest
 
-onnx = pytest.importorskip("onnx")
-
 import relax_mlir
-from onnx import TensorProto, helper
 from relax_mlir import relax
 from relax_mlir.relax.frontend import detach_params
 from relax_mlir.relax.frontend.onnx import (
@@ -19,6 +16,9 @@ from relax_mlir.relax.frontend.onnx import (
     UnsupportedOnnxOperatorError,
     from_onnx,
 )
+
+onnx = pytest.importorskip("onnx")
+TensorProto, helper = onnx.TensorProto, onnx.helper
 
 pytestmark = [pytest.mark.onnx, pytest.mark.filterwarnings("ignore:Field 'shape' of 'type'")]
 
@@ -284,7 +284,9 @@ def loop_model(body_condition):
         [
             node("Add", "v v", "v_out"),
             node("ReduceSum", "v_out", "total", keepdims=0),
-            node("Less", "total limit", "c_out") if body_condition else node("Identity", "c", "c_out"),
+            node("Less", "total limit", "c_out")
+            if body_condition
+            else node("Identity", "c", "c_out"),
         ],
         "body",
         [
@@ -341,7 +343,7 @@ def test_a_value_needed_while_importing_is_named():
         [("x", F, [2, 3]), ("axes", I64, [1])],
         [("y", F, None)],
     )
-    with pytest.raises(ConstantNeededError, match="ReduceSum.*'axes'") as caught:
+    with pytest.raises(ConstantNeededError, match=r"ReduceSum.*'axes'") as caught:
         from_onnx(model)
     assert caught.value.name == "axes"
 

@@ -8,4 +8,10 @@ from relax_mlir.relax.frontend.onnx.values import (
     UnsupportedOnnxOperatorError,
 )
 
-__all__ = ["ConstantNeededError", "OnnxError", "UnsupportedDtypeError", "UnsupportedOnnxOperatorError", "from_onnx"]
+__all__ = [
+    "ConstantNeededError",
+    "OnnxError",
+    "UnsupportedDtypeError",
+    "UnsupportedOnnxOperatorError",
+    "from_onnx",
+]

@@ -1,4 +1,4 @@
-"""Operators that are functions: of the model, or of ONNX's operator sets, written in simpler ones."""
+"""Operators that are functions: of the model, or of ONNX's operator sets."""
 
 from __future__ import annotations
 

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from relax_mlir.ir import IRModule
 
+
 def from_onnx(
     model: onnx.ModelProto | str | os.PathLike[str],
     shape_dict: Mapping[str, Sequence[Any]] | None = None,
@@ -76,9 +77,10 @@ def from_onnx(
         return _ModelImporter(model, importer, shapes, dtype_dict, keep, sanitize).run(branches)
 
     try:
-        return run(branches=False)
-    except BranchError:  # an If that the program decides: no dataflow block then
-        return run(branches=True)
+        try:
+            return run(branches=False)
+        except BranchError:  # an If that the program decides: no dataflow block then
+            return run(branches=True)
     except ConstantNeededError as error:
         raise _at_inputs(error, model.graph) from None
 

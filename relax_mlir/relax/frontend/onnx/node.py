@@ -35,8 +35,6 @@ class Operators:
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._namespace, name)
-        if not hasattr(found, "spec") and not hasattr(found, "__call__"):
-            return Operators(self._importer, found)
         if not callable(found):
             return Operators(self._importer, found)
 

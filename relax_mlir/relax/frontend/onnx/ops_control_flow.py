@@ -69,7 +69,8 @@ def loop(node: Node) -> Any:
             if trips is None or rows:
                 node.known(1, "the condition of a loop with scan outputs or without a trip count")
             running = condition if running is None else node.ops.logical_and(running, condition)
-        formal = [Known(np.asarray(step, "int64")), Known(np.asarray(True)) if condition is None else condition, *carried]
+        going = Known(np.asarray(True)) if condition is None else condition
+        formal = [Known(np.asarray(step, "int64")), going, *carried]
         condition, *results = importer.subgraph(body, formal)
         after = results[: len(carried)]
         if running is not None:

@@ -188,7 +188,6 @@ def _output_sizes(node: Node, x: Any, window: dict[str, Any]) -> list[int]:
 
 def _pad_for(node: Node, x: Any, window: dict[str, Any], value: float) -> tuple[Any, list[int]]:
     """The input with all that windows reach, and the numbers of windows."""
-    count = len(window["pool_size"])
     outputs = _output_sizes(node, x, window)
     widths = [0, 0, 0, 0]
     for i, size in enumerate(node.static_shape(x)[2:]):

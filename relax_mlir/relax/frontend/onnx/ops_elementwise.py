@@ -84,7 +84,7 @@ def power(node: Node) -> Any:
     base, exponent = node.dtype(x), node.dtype(y)
     if dtypes.is_float(base):
         wide = "float64" if exponent in ("int64", "float64", "uint64", "int32", "uint32") else base
-        if exponent == base or base == "float32" and exponent != "float64":
+        if exponent == base or (base == "float32" and exponent != "float64"):
             wide = "float32" if base == "float32" else base
         result = node.ops.power(node.cast(x, wide), node.cast(y, wide))
         return node.cast(result, base)
@@ -285,6 +285,8 @@ def bit_cast(node: Node) -> Any:
 
     x, target = node.tensor(0), dtype_name(int(node.attr("to")))
     source = node.dtype(x)
+    if source == "bool" and target in ("int8", "uint8"):
+        return node.cast(x, target)
     if dtypes.bits(source) != dtypes.bits(target) or "bool" in (source, target):
         node.refuse(f"reinterpreting {source} as {target} changes the shape")
 
@@ -340,7 +342,7 @@ def constant(node: Node) -> Any:
     ):
         if node.attr(name) is not None:
             return Known(np.asarray(node.attr(name), dtype))
-    node.refuse("its value is of a kind that is not supported (strings or sparse tensors)")
+    return node.refuse("its value is of a kind that is not supported (strings or sparse tensors)")
 
 
 def swiglu(node: Node) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from relax_mlir.relax.frontend.onnx.node import Node, Row
+from relax_mlir.relax.frontend.onnx.ops_sampling import grid_sample_volume
 
 Coordinates = Callable[[np.ndarray, int, float, float], np.ndarray]
 """(places in the output, input size, output size, scale) -> places in the input."""
@@ -205,15 +206,16 @@ def grid_sample(node: Node) -> Any:
     )
     x, grid = node.tensor(0), node.tensor(1)
     spatial = node.rank(x) - 2
-    if spatial not in (2, 3):
+    if spatial == 3:
+        return grid_sample_volume(node, x, grid)
+    if spatial != 2:
         node.refuse(f"{spatial} spatial axes")
-    # Relax has the coordinates in front: (N, 2, H, W).
-    grid = node.permute(grid, [0, spatial + 1, *range(1, spatial + 1)])
+    grid = node.permute(grid, [0, 3, 1, 2])  # Relax has the coordinates in front
     return node.ops.image.grid_sample(
         x,
         grid,
         method=mode,
-        layout="NCHW" if spatial == 2 else "NCDHW",
+        layout="NCHW",
         padding_mode=node.attr("padding_mode", "zeros"),
         align_corners=bool(node.attr("align_corners", 0)),
     )

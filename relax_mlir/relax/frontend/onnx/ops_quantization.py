@@ -9,8 +9,8 @@ import numpy as np
 from relax_mlir.dialects import dtypes
 from relax_mlir.relax.frontend.onnx.attributes import dtype_name
 from relax_mlir.relax.frontend.onnx.node import Node, Row
-from relax_mlir.relax.frontend.onnx.values import require_runnable
 from relax_mlir.relax.frontend.onnx.ops_convolution import convolve, with_bias
+from relax_mlir.relax.frontend.onnx.values import require_runnable
 
 _INTEGERS = ("int8", "uint8", "int16", "uint16", "int32")
 

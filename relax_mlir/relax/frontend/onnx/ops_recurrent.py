@@ -236,5 +236,5 @@ def _run(kind: _Kind, layer: _Layer, x: Any, steps: int, backwards: bool) -> lis
     return outputs
 
 
-CONVERTERS: dict[str, Row] = {name: recurrent for name in _KINDS}
+CONVERTERS: dict[str, Row] = dict.fromkeys(_KINDS, recurrent)
 """By operator; see `node.Row`."""

@@ -13,6 +13,9 @@ from relax_mlir.relax.frontend.onnx.attributes import dtype_name
 from relax_mlir.relax.frontend.onnx.node import Node, Row
 from relax_mlir.relax.frontend.onnx.values import Known, is_non_negative, object_array, same
 
+_TO_THE_END = 1 << 29
+"""Exporters write large bounds (1e9, 2^31 - 1, 2^63 - 1) for "to the end" of an axis."""
+
 
 def shape_known(node: Node) -> Any:
     """Shape and Size of a tensor whose shape is not known: asked when the program runs."""
@@ -128,7 +131,7 @@ def _slice_axis(node: Node, x: Any, axis: int, size: Dim, start: Dim, end: Dim, 
     """One axis; bounds count from the end when negative, and are cut to the size."""
     if step < 0:
         if not all(isinstance(v, int) for v in (size, start, end)):
-            if (start, step) == (-1, -1) and isinstance(end, int) and end < -(1 << 30):
+            if (start, step) == (-1, -1) and isinstance(end, int) and end <= -_TO_THE_END:
                 return node.ops.flip(x, axis=axis)
             node.refuse("a negative step over a symbolic size")
         index = list(range(*slice(start, end, step).indices(size)))  # type: ignore[misc]
@@ -145,7 +148,7 @@ def _slice_axis(node: Node, x: Any, axis: int, size: Dim, start: Dim, end: Dim, 
 
 def _cut(node: Node, bound: Dim, size: Dim) -> Dim:
     """A bound as an offset within 0..size."""
-    if isinstance(bound, int) and bound >= 1 << 30:
+    if isinstance(bound, int) and bound >= _TO_THE_END:
         return size
     if not is_non_negative(bound):
         if isinstance(bound, int) or is_non_negative(dim_algebra.subtract(-1, bound)):

@@ -40,7 +40,7 @@ def dft(node: Node) -> Any:
     onesided, inverse = bool(node.attr("onesided", 0)), bool(node.attr("inverse", 0))
     length = int(node.array(1, "the length").reshape(-1)[0]) if node.has(1) else None
     if inverse and onesided:
-        node.refuse("an inverse transform of one side")
+        return _inverse_real(node, x, axis, length)
     length = node.static_shape(x)[axis] if length is None else length
     x = _resized(node, x, axis, length)
     bins = length // 2 + 1 if onesided else length
@@ -56,6 +56,27 @@ def dft(node: Node) -> Any:
         imaginary = ops.add(imaginary, ops.matmul(parts[1], cosine))
     back = [order.index(i) for i in range(rank - 1)]
     return ops.stack([node.permute(v, back) for v in (real, imaginary)], axis=rank - 1)
+
+
+def _inverse_real(node: Node, x: Any, axis: int, length: int | None) -> Any:
+    """The real signal of `length` samples whose transform starts with the given bins."""
+    ops, rank = node.ops, node.rank(x)
+    length = 2 * (node.static_shape(x)[axis] - 1) if length is None else length
+    bins = length // 2 + 1
+    x = _resized(node, x, axis, bins)
+    angle = 2 * np.pi * (np.outer(np.arange(bins), np.arange(length)) % length) / length
+    # Bins but the first and, for even lengths, the last stand for their conjugates as well.
+    weight = np.full((bins, 1), 2.0 / length)
+    weight[0] = 1 / length
+    if length % 2 == 0:
+        weight[-1] = 1 / length
+    order = [*(i for i in range(rank - 1) if i != axis), axis]
+    parts = [node.slice(x, rank - 1, i, i + 1, squeeze=True) for i in range(2)]
+    parts = [node.permute(part, order) for part in parts]
+    cosine, sine = (node.const(weight * m, node.dtype(x)) for m in (np.cos(angle), np.sin(angle)))
+    signal = ops.subtract(ops.matmul(parts[0], cosine), ops.matmul(parts[1], sine))
+    back = [order.index(i) for i in range(rank - 1)]
+    return ops.expand_dims(node.permute(signal, back), axis=[rank - 1])
 
 
 def stft(node: Node) -> Any:

@@ -14,9 +14,11 @@ from relax_mlir.relax.frontend.onnx import (
     ops_quantization,
     ops_recurrent,
     ops_reduction,
+    ops_sampling,
     ops_sequence,
     ops_shape,
     ops_signal,
+    ops_vision,
 )
 from relax_mlir.relax.frontend.onnx.node import Row
 
@@ -32,9 +34,11 @@ _FAMILIES = (
     ops_quantization,
     ops_recurrent,
     ops_reduction,
+    ops_sampling,
     ops_sequence,
     ops_shape,
     ops_signal,
+    ops_vision,
 )
 
 CONVERTERS: dict[str, Row] = {}
