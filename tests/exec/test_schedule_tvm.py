@@ -5,6 +5,7 @@ TVM runs all cases in one process of its own.  Its spellings (`T.sblock`) are no
 
 from __future__ import annotations
 
+import inspect
 import json
 import re
 import subprocess
@@ -327,3 +328,26 @@ def test_same_loops_as_tvm(name: str) -> None:
         assert old in theirs
         theirs = theirs.replace(old, new)
     assert normal(sch.mod.script()) == normal(theirs)
+
+
+_SIGNATURES = """
+import inspect, json, sys
+from tvm import s_tir
+methods = {n: getattr(s_tir.Schedule, n) for n in dir(s_tir.Schedule) if not n.startswith("_")}
+skipped = {"AnnotationValueT", "PrimAnnotationValueT", "id_", "is_", "same_as"}  # no primitives
+json.dump({n: list(inspect.signature(m).parameters) if callable(m) else None
+           for n, m in methods.items() if n not in skipped}, sys.stdout)
+"""
+
+
+@pytest.mark.tvm
+def test_every_public_method_takes_the_arguments_of_tvms() -> None:
+    run = subprocess.run(
+        [sys.executable, "-c", _SIGNATURES], capture_output=True, text=True, timeout=60, check=True
+    )
+    for name, parameters in json.loads(run.stdout).items():
+        assert hasattr(Schedule, name) or name == "state", name
+        if parameters is not None:
+            own = list(inspect.signature(getattr(Schedule, name)).parameters)
+            ours = [p.rstrip("_") for p in own]
+            assert ours[: len(parameters)] == parameters or name in ("get", "get_sref"), name

@@ -396,3 +396,25 @@ def test_a_copy_inside_a_block_only_takes_its_instances_region() -> None:
     text = sch.mod.script()
     assert "for ax0 in range(4):" in text
     assert "v0 = T.axis.spatial(8, vo * 4 + ax0)" in text
+
+
+TVM_METHODS = """
+add_unit_loop annotate annotate_buffer_access bind blockize cache_index cache_inplace cache_read
+cache_write can_decompose_padding compute_at compute_inline copy decompose_padding
+decompose_reduction enter_postproc fork_seed func_working_on fuse fuse_reduction_epilogue get
+get_child_blocks get_consumers get_loops get_output_blocks get_producers get_sblock get_sref
+loop_partition merge mod pad_einsum parallel read_at reindex reindex_cache_read
+reindex_cache_write remove_rv reorder reorder_block_iter_var reverse_compute_at
+reverse_compute_inline rfactor rolling_buffer sample_categorical sample_compute_location
+sample_partitioned_tile sample_perfect_tile seed set_scope show split state storage_align tensorize
+trace transform_block_layout transform_layout unannotate unroll unsafe_hide_buffer_access
+unsafe_set_dtype vectorize work_on write_at
+""".split()
+OLD_NAMES = ["get_block"]
+
+
+@pytest.mark.parametrize("name", TVM_METHODS + OLD_NAMES)
+def test_every_method_of_tvm_exists(name: str) -> None:
+    sch = scheduled(AddOne)
+    assert hasattr(sch, name)
+    assert (getattr(Schedule, name, None) or getattr(sch, name)).__doc__

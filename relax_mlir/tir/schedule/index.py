@@ -66,7 +66,11 @@ class Index:
     def __add__(self, other: Index | int) -> Index:
         other = as_index(other)
         if not other.terms:
+            if not other.constant:
+                return self
             return Index(self.terms, self.constant + other.constant)
+        if not self.terms and not self.constant:
+            return other
         terms = dict(self.terms)
         for monomial, k in other.terms.items():
             terms[monomial] = terms.get(monomial, 0) + k
@@ -79,6 +83,8 @@ class Index:
         return self + -as_index(other)
 
     def _scaled(self, factor: int) -> Index:
+        if factor == 1:
+            return self
         return Index({m: k * factor for m, k in self.terms.items()}, self.constant * factor)
 
     def __mul__(self, other: Index | int) -> Index:

@@ -185,6 +185,9 @@ def reverse_compute_inline(state: ScheduleState, block: ir.OpView) -> None:
     copier = Copier(at, dict(solution), dict.fromkeys(load_results, produced))
     skipped = {load.results[0].owner.operation for load in loads_of(buffer, block)}
     copier.clone_all(op for op in body_statements(block) if op.operation not in skipped)
+    for load in loads_of(buffer, producer):  # those under a condition were cloned with it
+        load.results[0].replace_all_uses_with(produced)
+        load.erase()
     element.store.erase()
     if guards:
         producer = _guard(state, producer, guards)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -161,9 +161,7 @@ def _fill_block(found: Padding, loop: ForOp) -> BlockOp:
         at = ir.InsertionPoint(new.block)
     predicate: ir.Value | None = None
     if len(block.predicate):
-        copier = Copier(at, dict(values))
-        copier.clone_all(_defining_chain(block.predicate[0], block))
-        predicate = copier.value(block.predicate[0])
+        predicate = _copy_predicate(block.predicate[0], values, at)
     rows = [
         (nest.value_name(v), kind, (as_index(low), as_index(size)), binding.substitute(values))
         for v, kind, (low, size), binding in zip(
@@ -187,15 +185,20 @@ def _kind(loop: ForOp) -> str:
     return loop.kind.value if loop.kind.value in ("serial", "parallel", "unrolled") else "serial"
 
 
-def _defining_chain(value: ir.Value, block: BlockOp) -> list[ir.OpView]:
-    """The arithmetic that computes a predicate, in order, but not index arithmetic."""
+def _copy_predicate(
+    value: ir.Value, values: Mapping[ir.Value, Index], at: ir.InsertionPoint
+) -> ir.Value:
+    """A predicate computed again, with other loops."""
+    if isinstance(value.type, ir.IndexType):
+        return write(as_index(value).substitute(values), at)
     owner = value.owner
-    if isinstance(owner, ir.Block) or isinstance(value.type, ir.IndexType):
-        return []
-    found: list[ir.OpView] = []
-    for operand in owner.operation.operands:
-        found += [op for op in _defining_chain(operand, block) if op not in found]
-    return [*found, owner.operation.opview]
+    if isinstance(owner, ir.Block):
+        return value
+    operands = [_copy_predicate(operand, values, at) for operand in owner.operation.operands]
+    new = owner.operation.clone(ip=at)
+    for number, operand in enumerate(operands):
+        new.operands[number] = operand
+    return new.results[0]
 
 
 def _narrow(state: ScheduleState, found: Padding, loop: ForOp) -> None:
