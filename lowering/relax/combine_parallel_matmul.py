@@ -47,7 +47,7 @@ class CombineParallelMatmul(Pass):
         members = group[:1]
         for op in group[1:]:
             moved = slice_between([op.operands[1]], group[0])
-            if moved is None:
+            if moved is None or any(needed in members for needed in moved):
                 continue
             for needed in moved:
                 needed.move_before(group[0])
@@ -87,8 +87,10 @@ def _rewrite(members: list[ir.Operation]) -> None:
     rank = len(dims_of(product) or ())
     split = write.op("split", product, indices_or_sections=parts, axis=rank - 1)
     idle = [op for op in members if op not in last]
-    for i, op in enumerate(last):
-        replace(op, write.field(split, i))
+    # All fields before the first replacement: that may erase what they are written in front of.
+    fields = [write.field(split, i) for i in range(len(last))]
+    for op, field_ in zip(last, fields, strict=True):
+        replace(op, field_)
     for op in idle:
         _erase_chain(op)
 
@@ -118,7 +120,7 @@ def _with_epilogue(
     if all(bias is not None for bias in biases):
         given = [bias for bias in biases if bias is not None]
         moved = slice_between(given, anchor)
-        if moved is not None:
+        if moved is not None and not any(needed in members for needed in moved):
             for needed in moved:
                 needed.move_before(anchor)
             product = write.op("add", product, write.op("concat", given, axis=0))

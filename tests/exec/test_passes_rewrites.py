@@ -177,6 +177,46 @@ def test_combined_matmuls_are_one_and_dynamic() -> None:
         same(run(changed, inputs), run(Projections, inputs))
 
 
+def test_products_without_a_common_epilogue_are_combined() -> None:
+    @I.ir_module
+    class Module:
+        @R.function
+        def main(x: R.Tensor((3, 8), F), q: R.Tensor((8, 5), F), k: R.Tensor((8, 4), F)):
+            with R.dataflow():
+                a = R.matmul(x, q)
+                b = R.exp(a)
+                c = R.matmul(x, k)
+                gv = (a, b, c)
+                R.output(gv)
+            return gv
+
+    changed = tr.CombineParallelMatmul()(Module).verify()
+    assert changed.script().count("R.matmul") == 1
+    inputs = arrays(Module)
+    same(run(changed, inputs), run(Module, inputs))
+
+
+def test_products_that_need_each_other_are_not_combined() -> None:
+    """The third right operand is made of the second product, not of the first."""
+
+    @I.ir_module
+    class Module:
+        @R.function
+        def main(x: R.Tensor((8, 8), F), q: R.Tensor((8, 8), F), k: R.Tensor((8, 8), F)):
+            with R.dataflow():
+                a = R.matmul(x, q)
+                b = R.matmul(x, k)
+                c = R.matmul(x, R.tanh(b))
+                gv = (a, b, c)
+                R.output(gv)
+            return gv
+
+    changed = tr.CombineParallelMatmul()(Module).verify()
+    assert changed.script().count("R.matmul") == 2
+    inputs = arrays(Module)
+    same(run(changed, inputs), run(Module, inputs))
+
+
 def test_combining_can_be_refused() -> None:
     asked: list[tuple[str, int]] = []
 
