@@ -12,7 +12,7 @@ from relax_mlir.relax import op as _op
 from relax_mlir.relax.convenience import dtype, prim_value, shape, str, tuple
 from relax_mlir.relax.expr import ExternFunc, ShapeExpr, const
 from relax_mlir.script.forms import relax as _forms
-from relax_mlir.script.forms.relax import array, dataflow, func_attr, match_cast, output
+from relax_mlir.script.forms.relax import array, dataflow, emit_te, func_attr, match_cast, output
 from relax_mlir.script.parser.entry import FunctionDecorator
 
 __all__ = [
@@ -29,6 +29,7 @@ __all__ = [
     "const",
     "dataflow",
     "dtype",
+    "emit_te",
     "func_attr",
     "function",
     "match_cast",

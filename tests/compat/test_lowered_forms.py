@@ -197,3 +197,34 @@ def test_refused(body: str, line: int, message: str) -> None:
     with pytest.raises(ParseError, match=message) as caught:
         read(body)
     assert caught.value.span is not None and caught.value.span.line == line
+
+
+def test_a_kernel_from_a_te_function_joins_the_module() -> None:
+    module = from_source(
+        "from tvm import topi\n@I.ir_module\nclass Module:\n    @R.function\n"
+        '    def main(x: R.Tensor((2, 3), "float32")):\n'
+        "        y = R.emit_te(topi.add, x, x)\n        z = R.emit_te(topi.add, y, x)\n"
+        "        return z\n"
+    )
+    assert isinstance(module, IRModule)
+    assert sorted(v.name_hint for v in module.get_global_vars()) == ["add", "add_te1", "main"]
+    check(module)
+    with pytest.raises(ParseError, match="makes a kernel of the module"):
+        from_source(
+            'from tvm import topi\n@R.function\ndef main(x: R.Tensor((2, 3), "float32")):\n'
+            "    y = R.emit_te(topi.add, x, x)\n    return y\n"
+        )
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "from tvm.script.parser import tir as T",
+        "from tvm.script._parser import tir as T",
+        "from tvm.script.ir_builder import tir as T",
+        "import tvm.script.parser.tir as T",
+    ],
+)
+def test_namespaces_at_their_other_places(line: str) -> None:
+    program = '@T.prim_func\ndef f(A: T.Buffer((8,), "float32")):\n    A[0] = 1.0\n'
+    assert from_source(f"{line}\n{program}") == from_source(program)

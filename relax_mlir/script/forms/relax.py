@@ -113,6 +113,15 @@ class OutputForm:
 
 
 @dataclass(frozen=True)
+class TEForm:
+    """`R.emit_te(function, ...)`."""
+
+    function: Any
+    args: Sequence[Any]
+    keywords: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
 class FuncAttrForm:
     """`R.func_attr({...})`."""
 
@@ -125,6 +134,11 @@ class MatchCastForm:
 
     value: Any
     struct_info: Any
+
+
+def emit_te(func: Any, *args: Any, **keywords: Any) -> TEForm:
+    """`R.emit_te(te_function, x, y)`: a kernel made from a te function, and its call."""
+    return TEForm(func, args, keywords)
 
 
 def dataflow() -> DataflowForm:

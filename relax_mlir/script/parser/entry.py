@@ -399,5 +399,8 @@ def _import(source: Source, names: VariableTable, node: ast.Import | ast.ImportF
 
 
 def _ours(name: str) -> str:
+    for other in ("tvm.script.parser", "tvm.script._parser", "tvm.script.ir_builder"):
+        if name == other or name.startswith(f"{other}."):
+            name = "tvm.script" + name.removeprefix(other)
     top, dot, rest = name.partition(".")
     return f"relax_mlir{dot}{rest}" if top == "tvm" else name

@@ -11,16 +11,23 @@ import numpy as np
 
 from relax_mlir import mlir
 from relax_mlir.dialects.relax import types
-from relax_mlir.ir.function import BaseFunc
+from relax_mlir.ir.function import BaseFunc, GlobalVar
 from relax_mlir.mlir import ir
 from relax_mlir.relax import op
 from relax_mlir.relax.builder import FunctionBuilder
+from relax_mlir.relax.emit_te import call_te_arguments
 from relax_mlir.relax.expr import Expr, Tuple, TupleGetItem, Var, as_expr, signature_scope
 from relax_mlir.relax.local_functions import own_variable
 from relax_mlir.relax.struct_info import FuncType, StructInfo, from_mlir_type, to_mlir_type
 from relax_mlir.relax.symbols import symbol
 from relax_mlir.script import relax as namespace
-from relax_mlir.script.forms.relax import DataflowForm, FuncAttrForm, MatchCastForm, OutputForm
+from relax_mlir.script.forms.relax import (
+    DataflowForm,
+    FuncAttrForm,
+    MatchCastForm,
+    OutputForm,
+    TEForm,
+)
 from relax_mlir.script.parser.core import DialectParser, FunctionContext, is_docstring
 from relax_mlir.script.parser.evaluator import Evaluator, Semantics
 from relax_mlir.tir.expr import PrimExpr
@@ -29,6 +36,12 @@ from relax_mlir.tir.expr import Var as Symbol
 
 class RelaxSemantics(Semantics):
     """Python's truth operators on tensors are the logical operators."""
+
+    parser: RelaxParser
+
+    def call(self, function: Any, positional: list[Any], keywords: dict[str, Any]) -> Any:
+        result = function(*positional, **keywords)
+        return self.parser.te_call(result) if isinstance(result, TEForm) else result
 
     def is_symbolic(self, value: Any) -> bool:
         return isinstance(value, Expr)
@@ -80,6 +93,7 @@ class RelaxParser(DialectParser):
             *self.names.environment.tables,
             {"Tensor": namespace.Tensor},
         ]
+        self.semantics.parser = self
         self.evaluate = RelaxEvaluator(context.source, self.names, self.semantics)
         self.builder: FunctionBuilder
         self.ret_type: StructInfo | None = None
@@ -157,6 +171,20 @@ class RelaxParser(DialectParser):
         if self.finished is not None:
             raise self.error("nothing may follow the return", node)
         self._locate(node)
+
+    def te_call(self, form: TEForm) -> Expr:
+        """The call of a kernel made from a te function, which joins the module."""
+        module = self.context.module
+        if module is None:
+            raise TypeError("R.emit_te makes a kernel of the module: write the function in one")
+        made = call_te_arguments(form.function, form.args, form.keywords)
+        base = name = getattr(form.function, "__name__", "te_function").strip("<>")
+        while name in module.functions:
+            base, _, number = name.partition("_te")
+            name = f"{base}_te{int(number or 0) + 1}"
+        module.functions.append(name)
+        module.parsed[name] = made.function
+        return op.call_tir(GlobalVar(name), made.arguments, made.outputs, made.tir_vars)
 
     # -- bindings -----------------------------------------------------------------------------
 
