@@ -44,6 +44,9 @@ class CombineParallelMatmul(Pass):
                     self._combine(group)
 
     def _combine(self, group: list[ir.Operation]) -> None:
+        # Combining other groups may have moved operations.
+        inside = set(group)
+        group = [op for op in operations(group[0].block) if op in inside]
         members = group[:1]
         for op in group[1:]:
             moved = slice_between([op.operands[1]], group[0])
