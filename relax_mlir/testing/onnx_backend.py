@@ -124,13 +124,21 @@ def _run(model: Any, inputs: list[Any]) -> tuple[list[Any], int]:
 
 
 def _declared(info: Any, value: Any) -> Any:
-    """A tensor in the dtype the model declares: some cases give numbers as text."""
+    """A tensor in the dtype the model declares, from an array or as ONNX stores it."""
     import onnx
 
+    value = _plain(value)
     if not info.type.HasField("tensor_type") or value is None:
         return value
     dtype = onnx.helper.tensor_dtype_to_np_dtype(info.type.tensor_type.elem_type)
     return np.asarray(value) if dtype.kind == "O" else np.asarray(value).astype(dtype)
+
+
+def _plain(value: Any) -> Any:
+    """An array from what ONNX stores."""
+    import onnx
+
+    return onnx.numpy_helper.to_array(value) if isinstance(value, onnx.TensorProto) else value
 
 
 def _shapes(value: Any) -> Any:
@@ -167,7 +175,7 @@ def _difference(expected: Sequence[Any], got: Sequence[Any], rtol: float, atol: 
                 return f"output {i}: {inner}"
             continue
         found = have.numpy() if hasattr(have, "numpy") else np.asarray(have)
-        wanted = np.asarray(want)
+        wanted = np.asarray(_plain(want))
         if found.shape != wanted.shape or found.dtype != wanted.dtype:
             return f"output {i}: {found.dtype}{found.shape}, expected {wanted.dtype}{wanted.shape}"
         try:

@@ -151,6 +151,14 @@ def origins(nodes: Sequence[Any], names: Iterable[str]) -> list[str]:
             found[name] = None
         elif maker.op_type not in ("Shape", "Size"):
             waiting += [i for i in maker.input if i]
-            inner = (n for a in maker.attribute for g in (a.g, *a.graphs) for n in g.node)
-            waiting += [i for n in inner for i in n.input if i in makers]
+            for attribute in maker.attribute:
+                for graph in (attribute.g, *attribute.graphs):
+                    waiting += _free_names(graph)
     return list(found)
+
+
+def _free_names(graph: Any) -> list[str]:
+    """The names that the nodes of a nested graph take from outside."""
+    own = {output for node in graph.node for output in node.output}
+    own |= {info.name for info in (*graph.input, *graph.initializer)}
+    return [name for node in graph.node for name in node.input if name and name not in own]

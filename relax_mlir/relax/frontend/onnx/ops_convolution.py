@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -209,11 +210,16 @@ def _filled(node: Node, x: Any, widths: list[int], value: float) -> Any:
 
 def _sum_pool(node: Node, x: Any, window: dict[str, Any]) -> Any:
     """The sum of every window, zeros outside."""
-    padded, outputs = _pad_for(node, x, window, 0)
-    total = None
-    for part in _window_parts(node, padded, window, outputs):
-        total = part if total is None else node.ops.add(total, part)
-    return total
+    padded, _ = _pad_for(node, x, window, 0)
+    mean = _pool(node, "avg_pool", padded, window, count_include_pad=True)
+    return node.ops.multiply(mean, node.like(math.prod(window["pool_size"]), x))
+
+
+def _pool(node: Node, name: str, x: Any, window: dict[str, Any], **options: Any) -> Any:
+    """A pooling operator over an input that has its padding already."""
+    count = len(window["pool_size"])
+    given = {**window, "padding": [0] * (2 * count), "ceil_mode": False, **options}
+    return getattr(node.ops.nn, f"{name}{count}d")(x, **given)
 
 
 def _window_parts(node: Node, x: Any, window: dict[str, Any], outputs: list[int]) -> list[Any]:
@@ -279,6 +285,8 @@ def _lowest(dtype: str) -> float | int:
 
 def _extreme_pool(node: Node, x: Any, window: dict[str, Any]) -> Any:
     padded, outputs = _pad_for(node, x, window, _lowest(node.dtype(x)))
+    if node.dtype(x) in ("float32", "float64"):
+        return _pool(node, "max_pool", padded, window)
     best, *rest = _window_parts(node, padded, window, outputs)
     for part in rest:
         best = node.ops.maximum(best, part)

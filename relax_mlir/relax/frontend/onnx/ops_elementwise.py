@@ -329,7 +329,7 @@ def hardmax(node: Node) -> Any:
 
 
 def identity(node: Node) -> Any:
-    return node.value(0)
+    return [node.value(0)]  # which may be a sequence
 
 
 def constant(node: Node) -> Any:
