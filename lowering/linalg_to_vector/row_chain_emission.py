@@ -52,18 +52,14 @@ class _Packed:
 class RowChainEmitter:
     """Emits a chain at the insertion point; `can_emit` says whether every link has a strategy."""
 
-    def __init__(
-        self, b: Builder, chain: RowChain, target: CPUTarget, find_strategy: FindStrategy
-    ):
+    def __init__(self, b: Builder, chain: RowChain, target: CPUTarget, find_strategy: FindStrategy):
         self.b = b
         self.chain = chain
         self.target = replace(target, num_cores=1)
         self.num_cores = target.num_cores
         self.find_strategy = find_strategy
         self.first = chain.links[0]
-        self.shared = [
-            self.first.nest.extents[dim] for dim in self.first.shared if dim is not None
-        ]
+        self.shared = [self.first.nest.extents[dim] for dim in self.first.shared if dim is not None]
         self.columns = self.first.nest.extents[self.first.column]
         self.packed: dict[int, _Packed] = {}
         self.slots: dict[ir.Value, FlatView] = {}
@@ -296,9 +292,7 @@ class RowChainEmitter:
                 operands[position] = self._in_buffer(operand, packed.buffer, strides)
         return replace(nest, operands=tuple(operands), symbols=symbols)
 
-    def _in_buffer(
-        self, operand: Operand, buffer: FlatView, strides: list[Extent]
-    ) -> Operand:
+    def _in_buffer(self, operand: Operand, buffer: FlatView, strides: list[Extent]) -> Operand:
         return Operand(buffer.value, operand.element_type, tuple(strides))
 
 

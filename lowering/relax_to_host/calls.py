@@ -230,6 +230,9 @@ def _read_result(host: HostFunction, slot: str, result: ir.Value, where: str) ->
 @operation("relax.call")
 def call_function(host: HostFunction, op: ir.Operation) -> None:
     name, result, text = _callee(op), op.results[0], host.text
+    if name in host.context.kernels:
+        _call_kernel(host, op, name)
+        return
     if name not in host.context.functions:
         raise host.error(op, f"the module has no Relax function @{name}")
     arguments = [host.env[value] for value in op.operands]
@@ -244,3 +247,19 @@ def call_function(host: HostFunction, op: ir.Operation) -> None:
     )
     host.check(status)
     host.env[result] = _read_result(host, slot, result, f"{host.name}: result of @{name}: ")
+
+
+def _call_kernel(host: HostFunction, op: ir.Operation, name: str) -> None:
+    """A TensorIR function called as it is: tensors to read and to write, then scalars."""
+    tensors: list[TensorValue] = []
+    scalars: list[dims.Dim] = []
+    for index, value in enumerate(op.operands):
+        prim = types.prim_info(value.type)
+        if prim is None:
+            tensors.append(_tensor(host, value, index))
+        elif prim[1] is None:
+            raise host.error(op, f"scalar {index} of @{name} must be a symbolic size or a number")
+        else:
+            scalars.append(prim[1])
+    _KernelCall(host, op, name).write(tensors, scalars)
+    host.env[op.results[0]] = NoneValue()

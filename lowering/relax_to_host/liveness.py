@@ -12,7 +12,14 @@ from relax_mlir.mlir import ir
 __all__ = ["Liveness"]
 
 # Operations whose result is (part of) an operand under another name.
-_ALIASES = ("relax.bind", "relax.tuple", "relax.tuple_get_item")
+_ALIASES = (
+    "relax.bind",
+    "relax.tuple",
+    "relax.tuple_get_item",
+    "relax.memory_ensure_zero_offset",
+    "relax.to_vdevice",
+    "relax.hint_on_device",
+)
 # Operations that read tensors and keep none of them.
 _READERS = ("relax.call_tir", "relax.shape_of", "relax.tensor_to_shape")
 

@@ -13,7 +13,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from relax_mlir.lowering.passes import ModuleState, Pass, register_pass
-from relax_mlir.lowering.relax_to_host import calls, structure  # noqa: F401 (they file handlers)
+from relax_mlir.lowering.relax_to_host import (  # noqa: F401 (they file handlers)
+    calls,
+    effects,
+    shapes,
+    structure,
+)
 from relax_mlir.lowering.relax_to_host.host_function import (
     CONSTANTS,
     HostContext,

@@ -24,7 +24,7 @@ from relax_mlir.lowering.relax_to_host.values import (
 from relax_mlir.lowering.to_llvm.ffi_abi import ANY, KIND, OBJECT_HEADER
 from relax_mlir.mlir import ir
 
-__all__: list[str] = []
+__all__ = ["condition_of"]
 
 
 @operation("func.return")
@@ -179,7 +179,7 @@ def write_if(host: HostFunction, op: ir.Operation) -> None:
     text, result = host.text, op.results[0]
     slot = host.owned_slot(result)
     labels = [text.block("then"), text.block("else"), text.block("join")]
-    text.line(f"cf.cond_br {_condition(host, op)}, {labels[0]}, {labels[1]}")
+    text.line(f"cf.cond_br {condition_of(host, op)}, {labels[0]}, {labels[1]}")
     for label, region in zip(labels, op.regions, strict=False):
         text.label(label)
         outer = host.branch()
@@ -194,7 +194,8 @@ def write_if(host: HostFunction, op: ir.Operation) -> None:
     host.reader.finish()
 
 
-def _condition(host: HostFunction, op: ir.Operation) -> str:
+def condition_of(host: HostFunction, op: ir.Operation) -> str:
+    """The first operand, a scalar bool, as an i1."""
     text, value = host.text, host.env[op.operands[0]]
     if isinstance(value, ObjectValue):
         kind = types.tensor_type((), "bool")

@@ -22,7 +22,7 @@ from relax_mlir.mlir import ir
 
 FAMILIES = (
     "unary binary statistical search linear_algebra datatype manipulate index create nn "
-    "convolution pooling attention image sorting sampling"
+    "convolution pooling attention image sorting sampling vision grad"
 ).split()
 
 
@@ -66,15 +66,16 @@ def _legalize_region(
 
 def _legalize(op: ir.Operation, name: str, state: ModuleState, made: PrimFuncs) -> None:
     row, expansion = rows().get(name), EXPANSIONS.get(name)
+    if row is None and expansion is None:
+        return
     try:
         if row is not None:
             op = settle_sizes(op, state, made)
-        if row is not None:
-            new = make_call(op, row, state, made)
-        elif expansion is not None:
+        if expansion is not None:
             new = expansion(Expansion(op, state, made))
         else:
-            return
+            assert row is not None
+            new = make_call(op, row, state, made)
     except NotLegalizable:
         return
     op.results[0].replace_all_uses_with(new)

@@ -87,11 +87,13 @@ class BlockFrame:
         """Declare the regions read (BufferRegion, BufferLoad or Buffer)."""
         self._header("reads")
         self._reads = [*(self._reads or []), *(BufferRegion.of(a) for a in accesses)]
+        self.accesses.wanted = self._writes is None
 
     def writes(self, accesses: Sequence[Any]) -> None:
         """Declare the regions written."""
         self._header("writes")
         self._writes = [*(self._writes or []), *(BufferRegion.of(a) for a in accesses)]
+        self.accesses.wanted = self._reads is None
 
     def annotate(self, annotations: Mapping[str, Any]) -> None:
         """Add annotations (`T.block_attr`); these may also come after statements."""
@@ -155,9 +157,11 @@ class BlockFrame:
     def close(self) -> tuple[list[BufferRegion], list[BufferRegion], dict[Var, PrimExpr]]:
         """Emit the regions at the top; returns reads, writes and the bindings."""
         assert self.op is not None
-        reads, writes = self.accesses.finish(self.local_buffers, self._has_init)
-        reads = reads if self._reads is None else self._reads
-        writes = writes if self._writes is None else self._writes
+        reads, writes = self._reads, self._writes
+        if reads is None or writes is None:  # what is declared need not be found, which takes time
+            found = self.accesses.finish(self.local_buffers, self._has_init)
+            reads = found[0] if reads is None else reads
+            writes = found[1] if writes is None else writes
         with self._builder.at(ir.InsertionPoint.at_block_begin(self.op.block), self._location):
             for kind, regions in ((ReadOp, reads), (WriteOp, writes)):
                 for region in regions:

@@ -37,6 +37,7 @@ _INFIX_CALLS = {
 _FUNCTIONS: dict[type[E.PrimExpr], str] = {E.Min: "min", E.Max: "max", E.Mod: "truncmod"}
 _COMPARE = 4
 
+
 def expr_text(expr: Any) -> str:
     """The TVMScript text of an expression or region."""
     if isinstance(expr, BufferRegion):

@@ -313,4 +313,3 @@ def call_packed(func_name: str, *args: Any) -> PrimExpr:
 def call_intrin(dtype: object, func_name: str, *args: Any) -> PrimExpr:
     """Call an intrinsic by name."""
     return Call(dtype, str(func_name), args)
-

@@ -22,6 +22,7 @@ class AccessCollector:
     """
 
     def __init__(self) -> None:
+        self.wanted = True  # False: the block declares its regions, finding them takes time
         self.domains: dict[E.Var, Interval] = {}
         self.lets: dict[E.Var, E.PrimExpr] = {}
         self._reads: dict[Buffer, list[Interval]] = {}
@@ -34,15 +35,21 @@ class AccessCollector:
 
     def let(self, var: E.Var, value: E.PrimExpr) -> None:
         """Note that a variable stands for a value."""
+        if not self.wanted:
+            return
         self.lets[var] = E.substitute(value, self.lets)
 
     def read(self, expr: E.PrimExpr) -> None:
         """Note all loads in an expression."""
+        if not self.wanted:
+            return
         for load in loads_in(E.substitute(expr, self.lets)):
             self._add(self._reads, load.buffer, [_lane_interval(i) for i in load.indices])
 
     def write(self, buffer: Buffer, indices: Sequence[E.PrimExpr]) -> None:
         """Note a store (its indices may load too)."""
+        if not self.wanted:
+            return
         indices = [E.substitute(i, self.lets) for i in indices]
         self._add(self._writes, buffer, [_lane_interval(i) for i in indices])
         for index in indices:
@@ -76,6 +83,8 @@ class AccessCollector:
         buffer: Buffer,
         box: Sequence[Interval],
     ) -> None:
+        if not self.wanted:
+            return
         relaxed = [
             self._relax(interval, size) for interval, size in zip(box, buffer.shape, strict=True)
         ]

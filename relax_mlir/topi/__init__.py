@@ -1,6 +1,6 @@
 """Operators as tensor expressions (TVM's `tvm.topi`), one family a file."""
 
-from relax_mlir.topi import image, nn
+from relax_mlir.topi import image, nn, vision
 from relax_mlir.topi.broadcast import (
     add,
     atan2,
@@ -118,7 +118,13 @@ from relax_mlir.topi.reduction import (
     sum,
 )
 from relax_mlir.topi.scan import cumprod, cumsum, scanop
-from relax_mlir.topi.scatter import index_put, scatter_elements, scatter_nd, slice_scatter
+from relax_mlir.topi.scatter import (
+    index_put,
+    scatter_elements,
+    scatter_nd,
+    slice_scatter,
+    take_backward,
+)
 from relax_mlir.topi.sort import argsort, median, searchsorted, sort, topk
 from relax_mlir.topi.transform import (
     concatenate,
@@ -256,6 +262,7 @@ __all__ = [
     "subtract",
     "sum",
     "take",
+    "take_backward",
     "tan",
     "tanh",
     "tensordot",
@@ -266,6 +273,7 @@ __all__ = [
     "trilu",
     "triu",
     "trunc",
+    "vision",
     "where",
     "zeros",
     "zeros_like",

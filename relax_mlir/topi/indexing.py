@@ -287,9 +287,7 @@ def sequence_mask(
     return named(data.shape, body, "T_sequence_mask", "injective")
 
 
-def index_tensor(
-    data: Tensor, indices: Sequence[Tensor], *, assume_inbound: bool = True
-) -> Tensor:
+def index_tensor(data: Tensor, indices: Sequence[Tensor], *, assume_inbound: bool = True) -> Tensor:
     """numpy's `data[i0, i1, ...]` with index tensors, which broadcast; negative ones wrap.  Unless
     `assume_inbound`, what is outside still is limited."""
     tensors = list(indices)

@@ -166,3 +166,26 @@ def slice_scatter(data: Tensor, src: Tensor, start: Any, end: Any, step: int, ax
         return I.if_then_else(I.all(*checks), src(*inner), data(*at))
 
     return named(data.shape, body, "slice_scatter", "injective")
+
+
+def take_backward(
+    output_grad: Tensor, data: Tensor, indices: Tensor, axis: int | None = None
+) -> Tensor:
+    """The gradient of take with respect to its data: what is taken often gets all of it."""
+    at = 0 if axis is None else normalize_axis(axis, data.ndim)
+    rank = indices.ndim
+
+    def emit(build: PrimFuncBuilder, ins: list[Buffer], outs: list[Buffer]) -> None:
+        grads, _, places = ins
+        with ExitStack() as nest:
+            build.store(outs[0], O.const(0, data.dtype), every(build, data.shape, nest, "z"))
+        writer = _Updates(build, outs[0], "add")
+        with ExitStack() as nest:
+            i = every(build, output_grad.shape, nest, "i")
+            chosen = O.cast("int64", places[i[at : at + rank]])
+            last = O.subtract(O.cast("int64", data.shape[at]), 1)
+            limited = build.let("place", O.max(O.min(chosen, last), O.const(0, "int64")))
+            writer.put(grads[i], (*i[:at], limited, *i[at + rank :]))
+
+    described = [(data.shape, data.dtype)]
+    return imperative(described, [output_grad, data, indices], emit, "take_backward")

@@ -348,4 +348,3 @@ _DYNAMIC = {
 PROGRAMS: dict[str, Program] = {
     **_CONTRACTIONS, **_CONVOLUTIONS, **_REDUCTIONS, **_MOVES, **_DYNAMIC,
 }  # fmt: skip
-

@@ -10,6 +10,7 @@ from tests.exec import (
     test_ops_reduction,
     test_ops_shapes,
     test_ops_sorting,
+    test_ops_vision,
 )
 from tests.exec.operator_cases import Program
 
@@ -19,6 +20,7 @@ FILES = (
     test_ops_reduction,
     test_ops_shapes,
     test_ops_sorting,
+    test_ops_vision,
 )
 
 

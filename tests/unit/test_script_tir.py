@@ -361,7 +361,7 @@ def test_storage_by_pointer_is_a_buffer():
         '    B = T.decl_buffer((2, 4), "float32", data=A.data)\n    B[1, 2] = B[0, 1]'
     )
     assert '"tir.decl_buffer"' in reshaped.mlir()
-    assert 'B = T.decl_buffer((2, 4), data=A.data)' in reshaped.script()
+    assert "B = T.decl_buffer((2, 4), data=A.data)" in reshaped.script()
     assert from_source(reshaped.script()) == reshaped
 
 

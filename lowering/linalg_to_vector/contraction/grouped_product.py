@@ -401,14 +401,10 @@ class _GroupedProduct:
             steps = (access.strides[con.row], access.strides[con.column])
             strides = (*(extent(step) for step in steps), ZERO)
             base = (extent(access.base),)
-            operands.append(
-                Operand(access.view.value, operand.element_type, strides, base)
-            )
+            operands.append(Operand(access.view.value, operand.element_type, strides, base))
         operands[con.a] = Operand(a.value, self.i32, (extent(self.groups), ZERO, ONE))
         operands[con.b] = Operand(groups.value, self.i32, (ZERO, ONE, extent(self.stride)))
         extents = (extent(self.rows), extent(self.columns), extent(self.groups))
         stage = Stage(block, (con.a, con.b, con.c), (con.c,))
         nest = LoopNest(extents, (False, False, True), tuple(operands), stage, symbols)
-        return Contraction(
-            nest, (), 0, 1, (2,), con.a, con.b, con.c, con.epilogue, self._multiply
-        )
+        return Contraction(nest, (), 0, 1, (2,), con.a, con.b, con.c, con.epilogue, self._multiply)

@@ -142,6 +142,24 @@ def masked_fill(x: Any, mask: Any, value: Any) -> Call:
     return op.where(mask, op.full_like(x, as_expr(value, x)), x)
 
 
+def print_values(*values: Any, format: str = "") -> Call:
+    """Print values, filled into the `{}` of `format`."""
+    return _with_values("print", [], list(values), format)
+
+
+def assert_op(condition: Any, *format_args: Any, format: str = "") -> Call:
+    """An AssertionError with `format`, filled with values, unless the condition holds."""
+    return _with_values("assert_op", [as_expr(condition)], list(format_args), format)
+
+
+def _with_values(name: str, operands: list[Any], values: list[Any], format: str) -> Call:
+    if len(values) == 1 and (values[0] is None or isinstance(values[0], (tuple, list, Tuple))):
+        fields = values[0].fields if isinstance(values[0], Tuple) else values[0] or []
+        values = list(fields)
+    given = Tuple([_argument(value) for value in values])
+    return Call(Op.get(f"relax.{name}"), [*operands, given], {"format": format})
+
+
 # -- arguments -----------------------------------------------------------------------------------
 
 
@@ -212,6 +230,8 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "call_dps_packed": call_dps_packed,
     "call_packed": call_packed,
     "call_pure_packed": call_pure_packed,
+    "print": print_values,
+    "assert_op": assert_op,
     "dense": dense,
     "nn.dense": dense,
     "linear": linear,

@@ -67,9 +67,7 @@ def _match(name: str, intrin: TensorIntrin, place: BlockOp | ForOp) -> dict[ir.V
     return dict(zip(list(body.arguments), parts, strict=True))
 
 
-def _require_usable(
-    block: BlockOp | ForOp, body: ir.Block, parts: Mapping[ir.Value, Part]
-) -> None:
+def _require_usable(block: BlockOp | ForOp, body: ir.Block, parts: Mapping[ir.Value, Part]) -> None:
     """Every use of a parameter can be written for its part of a buffer."""
     for op in _inside(body):
         for position, operand in enumerate(op.operands):

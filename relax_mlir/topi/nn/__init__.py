@@ -11,6 +11,11 @@ from relax_mlir.topi.nn.activation import (
     silu,
     softplus,
 )
+from relax_mlir.topi.nn.backward import (
+    avg_pool2d_backward,
+    max_pool2d_backward,
+    nll_loss_backward,
+)
 from relax_mlir.topi.nn.conv import (
     conv,
     conv1d,
@@ -42,12 +47,12 @@ from relax_mlir.topi.nn.pooling import (
 from relax_mlir.topi.nn.softmax import fast_softmax, log_softmax, softmax
 
 __all__ = [
-    "adaptive_pool", "adaptive_pool1d", "adaptive_pool3d", "batch_matmul", "batch_norm",
-    "circular_pad", "conv", "conv1d", "conv1d_ncw", "conv1d_transpose_ncw", "conv2d",
+    "adaptive_pool", "adaptive_pool1d", "adaptive_pool3d", "avg_pool2d_backward", "batch_matmul",
+    "batch_norm", "circular_pad", "conv", "conv1d", "conv1d_ncw", "conv1d_transpose_ncw", "conv2d",
     "conv2d_nchw", "conv2d_nhwc", "conv2d_transpose_nchw", "conv3d", "conv_transpose", "dense",
     "fast_softmax", "flatten", "gelu", "gelu_tanh", "global_pool", "group_conv2d_nchw",
     "group_conv2d_transpose_nchw", "group_norm", "instance_norm", "layer_norm", "leaky_relu",
-    "log_softmax", "matmul", "mirror_pad", "nll_loss", "pad", "pixel_shuffle", "pool1d",
-    "pool2d", "pool3d", "prelu", "reflect_pad", "relu", "relu6", "replicate_pad", "rms_norm", "selu",
-    "silu", "softmax", "softplus",
+    "log_softmax", "matmul", "max_pool2d_backward", "mirror_pad", "nll_loss", "nll_loss_backward",
+    "pad", "pixel_shuffle", "pool1d", "pool2d", "pool3d", "prelu", "reflect_pad", "relu", "relu6",
+    "replicate_pad", "rms_norm", "selu", "silu", "softmax", "softplus",
 ]  # fmt: skip

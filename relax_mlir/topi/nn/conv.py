@@ -259,13 +259,12 @@ def conv_transpose(
         return te_sum(O.multiply(inside, factor), axis=[dc, *reduced])
 
     names = dict(zip(f"NC{letters}", _AXES, strict=False))
-    axes = [names[x] for x in data_layout]
-    shape = [out[x] for x in data_layout]
+    axes, shape = [names[x] for x in data_layout], [out[x] for x in data_layout]
     return compute(shape, body, "compute", f"conv{dims}d_transpose", varargs_names=axes)
 
 
 def _spread_size(size: PrimExpr, stride: int, padding: int, reach: PrimExpr) -> PrimExpr:
-    """The size of a transposed convolution: elements `stride` apart, the last as wide as `reach`."""
+    """The size of a transposed convolution: elements `stride` apart, each `reach` wide."""
     return simplify(O.add(O.subtract(O.multiply(O.subtract(size, 1), stride), padding), reach))
 
 

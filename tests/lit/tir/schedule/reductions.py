@@ -38,8 +38,11 @@ from relax_mlir.script import tir as T
 @I.ir_module
 class Module:
     @T.prim_func
-    def main(A: T.Buffer((16, 16), "float32"), W: T.Buffer((16, 16), "float32"),
-             D: T.Buffer((16, 16), "float32")):
+    def main(
+        A: T.Buffer((16, 16), "float32"),
+        W: T.Buffer((16, 16), "float32"),
+        D: T.Buffer((16, 16), "float32"),
+    ):
         C = T.alloc_buffer((16, 16), "float32")
         for i, j, k in T.grid(16, 16, 16):
             with T.block("C"):

@@ -1,0 +1,27 @@
+"""Registered functions that compiled code calls for `R.print` and `R.assert_op`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from relax_mlir.runtime.registry import register_global_func
+
+__all__ = ["formatted"]
+
+
+def formatted(text: str, values: tuple[Any, ...]) -> str:
+    """`text` with its `{}` filled by the values; without a text the values, one a line."""
+    shown = [value.numpy() if hasattr(value, "numpy") else value for value in values]
+    return text.format(*shown) if text else "\n".join(map(str, shown))
+
+
+def _print(text: str, *values: Any) -> None:
+    print(formatted(text, values), flush=True)  # noqa: T201 (this is what R.print does)
+
+
+def _assert_op(text: str, *values: Any) -> None:
+    raise AssertionError(f"Assertion Failed: {formatted(text, values)}")
+
+
+register_global_func("relax_mlir.print", _print, override=True)
+register_global_func("relax_mlir.assert_op", _assert_op, override=True)
