@@ -18,222 +18,7 @@ from relax_mlir.script import from_source
 from relax_mlir.script import ir as I
 from relax_mlir.script import tir as T
 from relax_mlir.tir.schedule import Schedule
-
-PROGRAMS = {
-    "matmul": """
-@I.ir_module
-class Module:
-    @T.prim_func
-    def main(A: T.Buffer((32, 32), "float32"), W: T.Buffer((32, 32), "float32"),
-             D: T.Buffer((32, 32), "float32")):
-        C = T.alloc_buffer((32, 32), "float32")
-        for i, j, k in T.grid(32, 32, 32):
-            with T.block("C"):
-                vi, vj, vk = T.axis.remap("SSR", [i, j, k])
-                with T.init():
-                    C[vi, vj] = T.float32(0)
-                C[vi, vj] = C[vi, vj] + A[vi, vk] * W[vk, vj]
-        for i, j in T.grid(32, 32):
-            with T.block("D"):
-                vi, vj = T.axis.remap("SS", [i, j])
-                D[vi, vj] = T.max(C[vi, vj], T.float32(2))
-""",
-    "elementwise": """
-@I.ir_module
-class Module:
-    @T.prim_func
-    def main(A: T.Buffer((20, 30), "float32"), D: T.Buffer((20, 30), "float32")):
-        B = T.alloc_buffer((20, 30), "float32")
-        C = T.alloc_buffer((20, 30), "float32")
-        for i, j in T.grid(20, 30):
-            with T.block("B"):
-                vi, vj = T.axis.remap("SS", [i, j])
-                B[vi, vj] = A[vi, vj] * T.float32(2)
-        for i, j in T.grid(20, 30):
-            with T.block("C"):
-                vi, vj = T.axis.remap("SS", [i, j])
-                C[vi, vj] = T.exp(B[vi, vj])
-        for i, j in T.grid(20, 30):
-            with T.block("D"):
-                vi, vj = T.axis.remap("SS", [i, j])
-                D[vi, vj] = C[vi, vj] + T.float32(1)
-""",
-    "blur": """
-@I.ir_module
-class Module:
-    @T.prim_func
-    def main(A: T.Buffer((18,), "float32"), Y: T.Buffer((14,), "float32")):
-        B = T.alloc_buffer((16,), "float32")
-        for i in range(16):
-            with T.block("B"):
-                vi = T.axis.spatial(16, i)
-                B[vi] = A[vi] + A[vi + 2]
-        for i in range(14):
-            with T.block("Y"):
-                vi = T.axis.spatial(14, i)
-                Y[vi] = B[vi] + B[vi + 2]
-""",
-    "dynamic": """
-@I.ir_module
-class Module:
-    @T.prim_func
-    def main(a: T.handle, b: T.handle):
-        n = T.int32()
-        A = T.match_buffer(a, (n, 16), "float32")
-        B = T.match_buffer(b, (n, 16), "float32")
-        for i, j in T.grid(n, 16):
-            with T.block("B"):
-                vi, vj = T.axis.remap("SS", [i, j])
-                B[vi, vj] = A[vi, vj] + T.float32(1)
-""",
-}
-
-TILE = """
-i, j, k = sch.get_loops(sch.get_sblock("C"))
-i0, i1 = sch.split(i, [None, 8])
-j0, j1 = sch.split(j, [None, 4])
-k0, k1 = sch.split(k, [8, None])
-sch.reorder(i0, j0, k0, i1, j1, k1)
-"""
-
-GPU = """
-block = sch.get_sblock("C")
-i, j, k = sch.get_loops(block)
-local = sch.cache_write(block, 0, "local")
-by, vy, ty, yi = sch.split(i, [None, 2, 2, 2])
-bx, vx, tx, xi = sch.split(j, [None, 2, 2, 2])
-k0, k1 = sch.split(k, [None, 8])
-sch.reorder(by, bx, vy, vx, ty, tx, k0, k1, yi, xi)
-for loop, axis in ((by, "blockIdx.y"), (bx, "blockIdx.x"), (vy, "vthread.y"), (vx, "vthread.x"),
-                   (ty, "threadIdx.y"), (tx, "threadIdx.x")):
-    sch.bind(loop, axis)
-sch.reverse_compute_at(local, tx)
-for number in (0, 1):
-    copy = sch.cache_read(block, number, "shared")
-    sch.compute_at(copy, k0)
-    fused = sch.fuse(*sch.get_loops(copy)[-2:])
-    _, a, b, c = sch.split(fused, [None, 2, 2, 4])
-    sch.bind(a, "threadIdx.y")
-    sch.bind(b, "threadIdx.x")
-    sch.vectorize(c)
-sch.unroll(k1)
-sch.decompose_reduction(block, k0)
-"""
-
-CASES = {
-    "gpu_matmul": ("matmul", GPU),
-    "split": ("matmul", 'sch.split(sch.get_loops("C")[0], [2, None, 4])'),
-    "split_predicate": ("elementwise", 'sch.split(sch.get_loops("C")[1], [None, 8])'),
-    "split_three_predicate": ("elementwise", 'sch.split(sch.get_loops("C")[0], [2, 3, 4])'),
-    "split_without_units": (
-        "elementwise",
-        'sch.split(sch.get_loops("C")[0], [1, None, 1], preserve_unit_iters=False)',
-    ),
-    "split_dynamic": ("dynamic", 'sch.split(sch.get_loops("B")[0], [None, 32])'),
-    "split_twice": (
-        "matmul",
-        'a, b = sch.split(sch.get_loops("C")[0], [None, 8])\nsch.split(b, [2, None])',
-    ),
-    "fuse": ("matmul", 'sch.fuse(*sch.get_loops("D"))'),
-    "fuse_three": ("matmul", 'sch.fuse(*sch.get_loops("C")[:2])'),
-    "fuse_then_split": ("matmul", 'sch.split(sch.fuse(*sch.get_loops("D")), [None, 32])'),
-    "fuse_then_split_odd": ("matmul", 'sch.split(sch.fuse(*sch.get_loops("D")), [None, 4, 8])'),
-    "reorder": ("matmul", 'i, j, k = sch.get_loops("C")\nsch.reorder(k, i)'),
-    "tile": ("matmul", TILE),
-    "kinds": ("matmul", TILE + "sch.parallel(i0)\nsch.vectorize(j1)\nsch.unroll(k1)\n"),
-    "bind": (
-        "elementwise",
-        'i, j = sch.get_loops("C")\nsch.bind(i, "blockIdx.x")\nsch.bind(j, "threadIdx.x")',
-    ),
-    "annotate": (
-        "elementwise",
-        """
-i, j = sch.get_loops("C")
-sch.annotate(i, "pragma", 4)
-sch.annotate(sch.get_sblock("C"), "note", "x")
-""",
-    ),
-    "compute_inline": ("elementwise", 'sch.compute_inline("B")\nsch.compute_inline("C")'),
-    "inline_stencil": ("blur", 'sch.compute_inline("B")'),
-    "reverse_inline": ("elementwise", 'sch.reverse_compute_inline("D")'),
-    "compute_at": ("elementwise", 'sch.compute_at("B", sch.get_loops("C")[0])'),
-    "compute_at_inner": ("elementwise", 'sch.compute_at("B", sch.get_loops("C")[1])'),
-    "compute_at_units": ("elementwise", 'sch.compute_at("B", sch.get_loops("C")[0], True)'),
-    "compute_at_tile": (
-        "matmul", TILE + 'a = sch.cache_read("C", 0, "shared")\nsch.compute_at(a, k0)\n'
-    ),
-    "compute_at_stencil": (
-        "blur", 'i0, i1 = sch.split(sch.get_loops("Y")[0], [None, 7])\nsch.compute_at("B", i0)'
-    ),
-    "reverse_compute_at": ("matmul", TILE + 'sch.reverse_compute_at("D", j0)'),
-    "cache": (
-        "matmul",
-        """
-sch.cache_read("C", 0, "shared")
-sch.cache_read("C", 1, "shared.dyn")
-sch.cache_write("C", 0, "local")
-""",
-    ),
-    "cache_output": ("matmul", 'sch.cache_write("D", 0, "global")'),
-    "cache_then_at": (
-        "matmul",
-        TILE + 'w = sch.cache_write("C", 0, "local")\nsch.reverse_compute_at(w, j0)\n',
-    ),
-    "decompose": (
-        "matmul", 'sch.decompose_reduction("C", sch.get_loops("C")[1])'
-    ),
-    "decompose_tile": ("matmul", TILE + 'sch.decompose_reduction("C", k0)'),
-    "rfactor": (
-        "matmul",
-        'k0, k1 = sch.split(sch.get_loops("C")[2], [None, 4])\nsch.rfactor(k1, 0)',
-    ),
-    "rfactor_outer": (
-        "matmul",
-        'k0, k1 = sch.split(sch.get_loops("C")[2], [None, 4])\nsch.rfactor(k0, 2)',
-    ),
-    "blockize": ("matmul", TILE + "sch.blockize(i1)"),
-    "blockize_inner": ("matmul", TILE + "sch.blockize(j1)"),
-    "blockize_all_reduction": ("matmul", 'sch.blockize(sch.get_loops("C")[2])'),
-    "blockize_elementwise": (
-        "elementwise",
-        'sch.blockize(sch.split(sch.get_loops("C")[1], [None, 6])[1])',
-    ),
-    "blockize_without_units": (
-        "elementwise",
-        'sch.blockize(sch.split(sch.get_loops("C")[1], [None, 6])[1], preserve_unit_iters=False)',
-    ),
-    "blockize_whole": ("elementwise", 'sch.blockize(sch.get_loops("C")[0])'),
-    "reorder_iter_vars": ("matmul", 'sch.reorder_block_iter_var(sch.get_sblock("C"), [2, 0, 1])'),
-    "reindex_read": ("matmul", 'sch.reindex("C", ("read", 0))'),
-    "reindex_write": ("matmul", 'sch.reindex("C", ("write", 0))'),
-    "reindex_stencil": ("elementwise", 'sch.reindex("C", ("read", 0))'),
-    "layout_parameter": (
-        "matmul", 'sch.transform_layout("C", ("read", 0), lambda i, j: (j // 8, i, j % 8))'
-    ),
-    "layout_transpose": (
-        "matmul", 'sch.transform_layout("C", ("write", 0), lambda i, j: (j, i))'
-    ),
-    "layout_blocked": (
-        "elementwise",
-        'sch.transform_layout("B", ("write", 0), lambda i, j: [i // 4, j // 6, i % 4, j % 6])',
-    ),
-    "pad_einsum": ("matmul", 'sch.pad_einsum("C", [5, 1, 3])'),
-    "pad_einsum_reduction": ("matmul", 'sch.pad_einsum("C", [1, 1, 5])'),
-    "block_layout_fuse": (
-        "elementwise", 'sch.transform_block_layout("C", lambda i, j: (i * 30 + j,))'
-    ),
-    "block_layout_split": (
-        "elementwise", 'sch.transform_block_layout("C", lambda i, j: (i // 4, j, i % 4))'
-    ),
-    "block_layout_reduction": (
-        "matmul", 'sch.transform_block_layout("C", lambda i, j, k: (i * 32 + j, k))'
-    ),
-    "merge": ("elementwise", 'sch.merge(sch.get_loops("B")[0], sch.get_loops("C")[0])'),
-    "unsafe_set_dtype": ("elementwise", 'sch.unsafe_set_dtype("B", 0, "float16")'),
-    "unit_loop": ("elementwise", 'sch.add_unit_loop(sch.get_sblock("C"))'),
-    "set_scope": ("elementwise", 'sch.set_scope("B", 0, "shared")'),
-    "storage_align": ("elementwise", 'sch.storage_align("B", 0, axis=0, factor=32, offset=1)'),
-}  # fmt: skip
+from tests.exec.schedule_tvm_cases import CASES, PROGRAMS
 
 _FUSED = "ax0_ax1_fused_0 * 16 + ax0_ax1_fused_1 * 8 + ax0_ax1_fused_2 * 4 + ax0_ax1_fused_3"
 # Where we simplify further than TVM, which does not use the loops' ranges there: (TVM's, ours).
@@ -259,6 +44,48 @@ SIMPLER = {
         ),
     ],
 }
+
+_GAP = "v_axis0 == 2 and 4 <= v_axis2", "20 <= v_axis0 * 8 + v_axis2"
+SIMPLER |= {
+    # TVM writes where the padding is as a condition on the new indices, we on the old one.
+    "layout_padded": [_GAP],
+    "layout_padded_read": [_GAP],
+    # The buffer between the reduction and its epilogue is gone; TVM leaves it.
+    "epilogue_bias": [("C = T.sblock_alloc_buffer((32, 32))\n", "")],
+    # TVM gives the index buffers a stride; of one dimension, whatever their rank.
+    "cache_index": [(', "int32", strides=(1,))', ', "int32")')],
+    # TVM's copies use the block's variables outside of it.
+    "cache_inplace": [
+        ("vi = T.int32()\n", ""),
+        ("vj = T.int32()\n", ""),
+        ("vi + ax0", "i + ax0"),
+        ("vj + ax1", "j + ax1"),
+    ],
+    # Only the rows that are read are copied.
+    "resize_cache_read": [
+        ("T.grid(1, 3, 40, 40)", "T.grid(1, 3, 39, 40)"),
+        (
+            'v0, v1, v2, v3 = T.axis.remap("SSSS", [ax0, ax1, ax2, ax3])',
+            """v0, v1 = T.axis.remap("SS", [ax0, ax1])
+            v2 = T.axis.spatial(40, ax2)
+            v3 = T.axis.spatial(40, ax3)""",
+        ),
+    ],
+}
+
+REGIONS_DIFFER = {
+    **dict.fromkeys(
+        ("partition", "partition_rest", "partition_spatial"),
+        "TVM declares that the blocks around the parts access nothing; we, what they access",
+    ),
+    "cache_index": "TVM does not declare that the index buffers are read",
+    "rfactor_argmax": "declared in another order",
+    "argmax_decompose": "declared in another order",
+    "blockize_merged": "declared in another order, and a size that TVM does not simplify",
+    "blockize_two": "declared in another order, and a size that TVM does not simplify",
+    "blur_layout": "the size is written as another sum",
+}
+"""The loops and blocks are the same, what blocks declare to access is written otherwise."""
 
 _DRIVER = """
 import json, sys
@@ -304,6 +131,8 @@ def normal(text: str) -> list[str]:
         (r"T\.sblock", "T.block"),
         (r"@T\.prim_func\(.*\)", "@T.prim_func"),
         (r"T\.func_attr\(\{\}\)", ""),
+        (r"T\.let\[(.*?)\]", r"\1"),
+        (r"T\.bool\(True\)", "True"),
         (r'T\.func_attr\(\{"tir.noalias": True\}\)', ""),
     ]
     for pattern, new in replaced:
@@ -327,7 +156,13 @@ def test_same_loops_as_tvm(name: str) -> None:
     for old, new in SIMPLER.get(name, ()):
         assert old in theirs
         theirs = theirs.replace(old, new)
-    assert normal(sch.mod.script()) == normal(theirs)
+    compared = normal(sch.mod.script()), normal(theirs)
+    if name in REGIONS_DIFFER:
+        compared = tuple(  # type: ignore[assignment]
+            [line for line in lines if not line.startswith(("T.reads", "T.writes"))]
+            for lines in compared
+        )
+    assert compared[0] == compared[1]
 
 
 _SIGNATURES = """

@@ -45,14 +45,17 @@ def _digits(expr: Index, known: set[Atom]) -> list[Atom]:
         if others:
             return _symbolic_digits(expr)
         terms.append((first, k))
-    found: list[Atom] = []
+    ranges = {atom: Index({(atom,): 1}).bounds() for atom, _ in terms}
+    # What takes one value is known, and no digit.
+    found: list[Atom] = [a for a, (low, high) in ranges.items() if low is not None and low == high]
+    terms = [term for term in terms if term[0] not in found]
     terms.sort(key=lambda term: abs(term[1]))
     reach = 0  # how far the terms of smaller coefficient spread
     for atom, k in terms:
         if abs(k) <= reach:
             return []
         found.append(atom)
-        low, high = Index({(atom,): 1}).bounds()
+        low, high = ranges[atom]
         if low is None or high is None:
             # An unbounded term is determined only if nothing of larger coefficient follows.
             return found if atom is terms[-1][0] else []
