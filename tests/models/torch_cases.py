@@ -404,6 +404,13 @@ CONV: dict[str, Case] = {
     ),
     "bicubic": (lambda x: F.interpolate(x, (9, 8), mode="bicubic"), (_IMAGE,)),
     "linear": (lambda x: F.interpolate(x, 9, mode="linear"), (real(1, 2, 5),)),
+    "grid_sample": (
+        lambda x, g: (
+            F.grid_sample(x, g, align_corners=False),
+            F.grid_sample(x, g, "nearest", "border", align_corners=True),
+        ),
+        (_IMAGE, real(2, 3, 5, 2)),
+    ),
 }
 
 

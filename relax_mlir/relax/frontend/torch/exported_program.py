@@ -139,7 +139,7 @@ class _ExportedProgramImporter(Importer):
         return self.static_values[node]
 
     def _computed(self, node: Any) -> Any:
-        import torch
+        from torch.fx.node import map_arg
 
         value = node.meta.get("val")
         shape = getattr(value, "shape", ())
@@ -149,7 +149,7 @@ class _ExportedProgramImporter(Importer):
             self._evaluate(argument) is None for argument in node.all_input_nodes
         ):
             return None
-        args, kwargs = torch.fx.node.map_arg((node.args, node.kwargs), self._evaluate)
+        args, kwargs = map_arg((node.args, node.kwargs), self._evaluate)
         return node.target(*args, **kwargs)
 
     def _parameters(self, keep_params: bool) -> tuple[list[Any], list[Any]]:
@@ -217,7 +217,11 @@ def eval_dimension(text: str, symbols: Mapping[str, Any]) -> Any:
     """A size expression of PyTorch's, such as `2*s0 + 1`, over the variables of `symbols`."""
     import ast
 
-    operations = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul}
+    operations: dict[type, Any] = {
+        ast.Add: operator.add,
+        ast.Sub: operator.sub,
+        ast.Mult: operator.mul,
+    }
 
     def visit(node: ast.expr) -> Any:
         match node:

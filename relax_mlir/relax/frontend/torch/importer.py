@@ -60,6 +60,10 @@ class Importer:
             found = self.constants[id(tensor)] = self.relax.const(to_numpy(tensor))
         return found
 
+    def parameter(self, tensor: Any) -> Any:
+        """The expression of a weight that a layer holds."""
+        return self.constant(tensor)
+
     def scalar_like(self, value: float | int | bool, like: Any) -> Any:
         """A scalar constant of another expression's dtype."""
         return self.relax.const(value, like.struct_info.dtype)

@@ -21,12 +21,12 @@ def _linear(imp: Importer, layer: Any, x: Any) -> Any:
 
 def _layer_norm(imp: Importer, layer: Any, x: Any) -> Any:
     weights = _weights(imp, layer, "weight", "bias")
-    return ops_norm.layer_norm(imp, x, layer.normalized_shape, *weights, layer.eps)
+    return ops_norm.layer_norm(imp, x, layer.normalized_shape, *weights, eps=layer.eps)
 
 
 def _rms_norm(imp: Importer, layer: Any, x: Any) -> Any:
     weights = _weights(imp, layer, "weight")
-    return ops_norm.rms_norm(imp, x, layer.normalized_shape, *weights, layer.eps)
+    return ops_norm.rms_norm(imp, x, layer.normalized_shape, *weights, eps=layer.eps)
 
 
 def _group_norm(imp: Importer, layer: Any, x: Any) -> Any:
@@ -55,10 +55,10 @@ def _convolution(imp: Importer, layer: Any, x: Any) -> Any:
         imp,
         x,
         *_weights(imp, layer, "weight", "bias"),
-        layer.stride,
-        layer.padding,
-        layer.dilation,
-        layer.groups,
+        stride=layer.stride,
+        padding=layer.padding,
+        dilation=layer.dilation,
+        groups=layer.groups,
     )
 
 
@@ -67,11 +67,11 @@ def _transposed_convolution(imp: Importer, layer: Any, x: Any) -> Any:
         imp,
         x,
         *_weights(imp, layer, "weight", "bias"),
-        layer.stride,
-        layer.padding,
-        layer.output_padding,
-        layer.groups,
-        layer.dilation,
+        stride=layer.stride,
+        padding=layer.padding,
+        output_padding=layer.output_padding,
+        groups=layer.groups,
+        dilation=layer.dilation,
     )
 
 

@@ -291,6 +291,28 @@ def interpolate(
     return _resized(imp, x, size, scale_factor, _MODES[mode], bool(align_corners))
 
 
+_SAMPLING = ("bilinear", "nearest", "bicubic")
+_PADDING = ("zeros", "border", "reflection")
+
+
+def grid_sampler(
+    imp: Importer,
+    x: Any,
+    grid: Any,
+    mode: int | str = 0,
+    padding: int | str = 0,
+    align_corners: bool | None = False,
+) -> Any:
+    """The image at positions in [-1, 1]; PyTorch's grid has its two coordinates last."""
+    return imp.op.image.grid_sample(
+        x,
+        imp.permute(grid, [0, 3, 1, 2]),
+        method=mode if isinstance(mode, str) else _SAMPLING[mode],
+        padding_mode=padding if isinstance(padding, str) else _PADDING[padding],
+        align_corners=bool(align_corners),
+    )
+
+
 _DIMENSIONS = (1, 2, 3)
 
 CONVERTERS: dict[str, Converter] = {
@@ -310,5 +332,8 @@ CONVERTERS: dict[str, Converter] = {
     "upsample_trilinear3d": _upsample("linear"),
     "upsample_bicubic2d": _upsample("cubic"),
     "interpolate": interpolate,
+    "grid_sampler_2d": grid_sampler,
+    "grid_sampler": grid_sampler,
+    "grid_sample": grid_sampler,
 }
 """By the operator's name without namespace, overload and trailing underscore."""

@@ -312,7 +312,7 @@ def item(imp: Importer, x: Any) -> Any:
     return imp.op.reshape(x, [])
 
 
-CONVERTERS: dict[str, Converter] = {
+CONVERTERS: dict[Any, Converter] = {
     "embedding": embedding,
     "index_select": index_select,
     "take": take,

@@ -233,17 +233,17 @@ def slice_tensor(
 ) -> Any:
     size = imp.shape_of(x)[dim]
     whole = end is None or (isinstance(end, int) and end >= 2**62) or end is size
-    first = 0 if start is None else start
+    first: Any = 0 if start is None else start
     if whole and isinstance(first, int) and first == 0 and step == 1:
         return x
-    last = size if whole else end
+    last: Any = size if whole else end
     if all(isinstance(v, int) for v in (size, first, last)):
         first, last, _ = slice(first, last).indices(size)
         if (first, last, step) == (0, size, 1):
             return x
         last = max(first, last)
     elif not isinstance(size, int):
-        first, last = (_from_end(v, size) for v in (first, last))
+        first, last = _from_end(first, size), _from_end(last, size)
     inbound = step == 1 and imp.expected is not None and same(imp.expected[dim], last - first)
     return imp.op.strided_slice(
         x, axes=[dim], begin=[first], end=[last], strides=[step], assume_inbound=inbound
