@@ -105,7 +105,7 @@ def _run(model: Any, inputs: list[Any]) -> tuple[list[Any], int]:
     while True:
         shapes = {name: _shapes(value) for name, value in feeds.items()}
         try:
-            module = from_onnx(model, {k: v for k, v in shapes.items() if v is not None})
+            module = from_onnx(model, shapes)
             break
         except ConstantNeededError as error:
             found = {name: feeds.get(name) for name in error.names}
@@ -118,7 +118,8 @@ def _run(model: Any, inputs: list[Any]) -> tuple[list[Any], int]:
                 del feeds[name]
                 model = _with_constant(model, name, np.asarray(value))
     program = relax.VirtualMachine(relax_mlir.compile(module), relax_mlir.cpu())
-    arguments = [_argument(feeds[i.name]) for i in model.graph.input if i.name in feeds]
+    given = [feeds[i.name] for i in model.graph.input if i.name in feeds]
+    arguments = [_argument(value) for value in given if value is not None]
     result = program["main"](*arguments)
     return (list(result) if len(model.graph.output) > 1 else [result]), baked
 

@@ -52,7 +52,13 @@ def fold(node: Node) -> list[Any] | None:
     if any(value.is_symbolic for value in given):
         result = None if symbolic is None else symbolic(node)
         return None if result is None else [result]
-    return _reference(node)
+    results = _reference(node)
+    if results is not None or symbolic is None or sum(v.array.size for v in given) > SYMBOLIC_LIMIT:
+        return results
+    if not all(map(_is_integer, given)):
+        return None
+    result = symbolic(node)
+    return None if result is None else [result]
 
 
 def _reference(node: Node) -> list[Any] | None:

@@ -46,13 +46,14 @@ def from_onnx(
     """Import a model as a module with one function `main`.
 
     `model` is a ModelProto or the path of a file, beside which external data is looked for.
-    `shape_dict` gives inputs other shapes than the model's (a list of shapes for an input that is a
-    sequence: so many tensors), `dtype_dict` other dtypes (a string is ignored where the model names
-    one), `opset` another operator set version.  Named dimensions become symbols.  With
-    `keep_params_in_input` the initializers are parameters after the inputs (their values stay with
-    the module, see `detach_params`), else constants.  `sanitize_input_names` makes names Python
-    identifiers.  `custom_convert_map` maps an operator ("Relu", "my.domain.Op") to a function
-    `(node) -> expression`, see `relax_mlir.relax.frontend.onnx.node.Node`.
+    `shape_dict` gives inputs other shapes than the model's (for a sequence a list of shapes: so
+    many tensors; None for an optional that is empty), `dtype_dict` other dtypes (a string is
+    ignored where the model names one), `opset` another operator set version.  Named dimensions
+    become symbols.  With `keep_params_in_input` the initializers are parameters after the inputs
+    (their values stay with the module, see `detach_params`), else constants.
+    `sanitize_input_names` makes names Python identifiers.  `custom_convert_map` maps an operator
+    ("Relu", "my.domain.Op") to a function `(node) -> expression`, see
+    `relax_mlir.relax.frontend.onnx.node.Node`.
 
     Raises UnsupportedOnnxOperatorError naming all operators without a converter with their counts,
     and ConstantNeededError for a use that depends on a value only known when the program runs.
@@ -203,7 +204,8 @@ class _ModelImporter:
     def run(self, branches: bool) -> IRModule:
         importer, builder = self.importer, self.importer.block_builder
         initialized = {tensor.name for tensor in self.graph.initializer}
-        inputs = [self._input(i) for i in self.graph.input if i.name not in initialized]
+        given = [self._input(i) for i in self.graph.input if i.name not in initialized]
+        inputs = [var for var in given if var is not None]
         self._initializers()
         with builder.function("main", [*inputs, *self.weights], attrs={"num_input": len(inputs)}):
             with ExitStack() as stack:
@@ -229,8 +231,14 @@ class _ModelImporter:
             self.importer.define(tensor.name, value)
 
     def _input(self, value_info: Any) -> Any:
-        """The variable of an input; a sequence is one parameter, a tuple."""
-        name, kind = self._name(value_info.name), value_info.type
+        """The variable of an input; a sequence is one parameter, a tuple.
+
+        None for an optional that `shape_dict` says is empty."""
+        kind = value_info.type
+        if kind.HasField("optional_type") and self.shapes.get(value_info.name, ()) is None:
+            self.importer.define(value_info.name, None)
+            return None
+        name = self._name(value_info.name)
         if kind.HasField("optional_type"):
             kind = kind.optional_type.elem_type
         if kind.HasField("sequence_type"):

@@ -41,7 +41,7 @@ def _branch(node: Node, name: str) -> Any:
     importer = node.importer
     values = importer.subgraph(node.attr(name), [])
     if any(value is None or isinstance(value, list) for value in values):
-        node.refuse("a branch gives a sequence or an optional, and the condition is not known")
+        node.known(0, "the condition of branches that give a sequence or an optional")
     results = [importer.expr(value) for value in values]
     return results[0] if len(results) == 1 else importer.relax.Tuple(results)
 

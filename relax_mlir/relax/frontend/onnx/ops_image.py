@@ -25,9 +25,10 @@ def _half_pixel_symmetric(places: np.ndarray, size: int, out: float, scale: floa
 
 
 def _align_corners(places: np.ndarray, size: int, out: float, scale: float) -> np.ndarray:
-    if out <= 1:
+    exact = scale * size  # ONNX takes the length before it is rounded
+    if exact <= 1:
         return np.zeros_like(places)
-    return places * (size - 1) / (out - 1)
+    return places * (size - 1) / (exact - 1)
 
 
 _COORDINATES: dict[str, Coordinates] = {

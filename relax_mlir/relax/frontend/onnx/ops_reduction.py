@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from relax_mlir.dialects import dtypes
 from relax_mlir.relax.frontend.onnx.node import Converter, Node, Row
 
@@ -41,6 +43,10 @@ def reduce(node: Node, name: str, x: Any, axes: list[int] | None, keepdims: bool
     if name == "mean" and not dtypes.is_float(dtype):
         node.refuse(f"the mean of {dtype}")
     result = getattr(node.ops, name)(wide, axis=axes, keepdims=keepdims)
+    if narrow and name in ("max", "min"):  # of nothing: the end of the narrow dtype's range
+        low, high = (0, 1) if dtype == "bool" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
+        bounds = [node.const(int(bound), "int32") for bound in (low, high)]
+        result = node.ops.minimum(node.ops.maximum(result, bounds[0]), bounds[1])
     return node.cast(result, dtype)
 
 

@@ -103,5 +103,12 @@ def stft(node: Node) -> Any:
     return ops.stack([ops.matmul(picked, m) for m in matrices], axis=3)
 
 
-CONVERTERS: dict[str, Row] = {"DFT": dft, "STFT": stft}
+def mel_weights(node: Node) -> Any:
+    """Of known parameters, which fold.py has computed then."""
+    for index in range(len(node.inputs)):
+        node.array(index)
+    node.refuse("its parameters are known, but ONNX's reference does not compute it")
+
+
+CONVERTERS: dict[str, Row] = {"DFT": dft, "MelWeightMatrix": mel_weights, "STFT": stft}
 """By operator; see `node.Row`."""
