@@ -97,7 +97,7 @@ def _blockize_blocks(
             why = "it has a predicate" if reason is None else reason
             raise Refusal(f"{label(block)} cannot be part of a block: {why}", block)
         around = nest.loops_around(block)
-        shared = 0 if nest.is_scope(parent) else around.index(parent) + 1
+        shared = around.index(parent) + 1 if isinstance(parent, ForOp) else 0
         divided.append(_parts(block, around[shared:]))
     first = [(p.kind, p.outer, p.count) for p in divided[0]]
     for block, parts in zip(blocks, divided, strict=True):

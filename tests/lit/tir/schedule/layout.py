@@ -1,3 +1,4 @@
+# ruff: noqa: E501
 # RUN: sed -n 's/^# TRACE: //p' %s > %t.json
 # RUN: relax-opt %s --tir-apply-schedule=trace=%t.json --emit=tvmscript | FileCheck %s
 from relax_mlir.script import ir as I
