@@ -65,6 +65,8 @@ def _run(options: Any, threads: int) -> None:
         rounds = 1 if options.suite == "compile" else options.rounds or suite.ROUNDS
         results.append(arena.run_problem(problem, runners, rounds, suite.SLOT))
         print(f"{problem.name}: done", file=sys.stderr, flush=True)
+        if options.json:  # after each problem, so that a run that is stopped keeps what it has
+            _add_json(options.json, options.suite, report.as_json(results, limits, threads))
     title = f"{options.suite}, {threads} thread{'s' if threads > 1 else ''}"
     print(f"{limits}\n")
     if options.suite != "compile":
@@ -72,8 +74,6 @@ def _run(options: Any, threads: int) -> None:
     if models:
         print(report.compile_table(results), end="\n\n")
     print("\n".join([*missing, *report.absences(results)]))
-    if options.json:
-        _add_json(options.json, options.suite, report.as_json(results, limits, threads))
 
 
 def _chosen(suite: Any, only: list[str]) -> list[Any]:

@@ -131,10 +131,8 @@ class OnnxRuntime(Runner):
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = self.threads
         options.inter_op_num_threads = 1
-        with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            path = os.path.join(folder, "model.onnx")
-            torch.onnx.export(problem.module, problem.inputs, path, dynamo=False, opset_version=18)
+        with tempfile.TemporaryDirectory() as folder:
+            path = _write_onnx(problem, folder)
             session = onnxruntime.InferenceSession(
                 path, options, providers=["CPUExecutionProvider"]
             )
