@@ -6,7 +6,9 @@ tensors already; what it returns `Runner.arrays` turns into numpy arrays.
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
+import io
 import os
 import tempfile
 import warnings
@@ -115,7 +117,8 @@ def _write_onnx(problem: Problem, folder: str) -> str:
     import torch
 
     path = os.path.join(folder, "model.onnx")
-    with warnings.catch_warnings():
+    # The exporter prints the whole graph when it fails.
+    with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
         warnings.simplefilter("ignore")
         torch.onnx.export(problem.module, problem.inputs, path, dynamo=False, opset_version=18)
     return path
@@ -147,10 +150,15 @@ class OpenVINO(Runner):
 
     def prepare(self, problem: Problem) -> Call:
         import openvino
+        import torch
 
-        with tempfile.TemporaryDirectory() as folder:
-            model = openvino.convert_model(_write_onnx(problem, folder))
-            return self._compiled(openvino, model, problem)
+        try:
+            program = torch.export.export(problem.module, problem.inputs)
+            return self._compiled(openvino, openvino.convert_model(program), problem)
+        except Exception:  # its converter knows fewer operators than that of ONNX
+            with tempfile.TemporaryDirectory() as folder:
+                model = openvino.convert_model(_write_onnx(problem, folder))
+                return self._compiled(openvino, model, problem)
 
     def _compiled(self, openvino: Any, model: Any, problem: Problem) -> Call:
         settings = {

@@ -48,7 +48,6 @@ def _matmuls() -> list[Problem]:
                 inputs,
                 np.matmul,
                 flops=2.0 * m * n * k,
-                moved=8.0 * k * n if m == 1 else 0.0,
             )
         )
     inputs = (_random(128, 768), _random(768, 3072), _random(3072))
