@@ -58,24 +58,24 @@ def from_onnx(
     Raises UnsupportedOnnxOperatorError naming all operators without a converter with their counts,
     and ConstantNeededError for a use that depends on a value only known when the program runs.
     """
-    model, base_dir = _loaded(model)
-    if model.ir_version < 3:
-        raise OnnxError(f"IR version {model.ir_version} is not supported, at least 3 is needed")
-    _check(model)
-    versions = {entry.domain: entry.version for entry in model.opset_import} or {"": 1}
+    proto, base_dir = _loaded(model)
+    if proto.ir_version < 3:
+        raise OnnxError(f"IR version {proto.ir_version} is not supported, at least 3 is needed")
+    _check(proto)
+    versions = {entry.domain: entry.version for entry in proto.opset_import} or {"": 1}
     if opset is not None:
         if opset < versions.get("", versions.get("ai.onnx", 1)):
             warnings.warn(f"operator set {opset} is older than the model's", stacklevel=2)
         versions["ai.onnx" if "ai.onnx" in versions else ""] = opset
     converters = {**CONVERTERS, **(custom_convert_map or {})}
-    _refuse_dtypes(model)
-    _refuse_missing(model, GraphImporter(converters, versions, base_dir))
+    _refuse_dtypes(proto)
+    _refuse_missing(proto, GraphImporter(converters, versions, base_dir))
 
     def run(branches: bool) -> IRModule:
         importer = GraphImporter(converters, versions, base_dir)
-        importer.functions = {(f.domain, f.name): f for f in model.functions}
+        importer.functions = {(f.domain, f.name): f for f in proto.functions}
         shapes, keep, sanitize = shape_dict or {}, keep_params_in_input, sanitize_input_names
-        return _ModelImporter(model, importer, shapes, dtype_dict, keep, sanitize).run(branches)
+        return _ModelImporter(proto, importer, shapes, dtype_dict, keep, sanitize).run(branches)
 
     try:
         try:
@@ -83,7 +83,7 @@ def from_onnx(
         except BranchError:  # an If that the program decides: no dataflow block then
             return run(branches=True)
     except ConstantNeededError as error:
-        raise _at_inputs(error, model.graph) from None
+        raise _at_inputs(error, proto.graph) from None
 
 
 def _at_inputs(error: ConstantNeededError, graph: Any) -> ConstantNeededError:

@@ -9,7 +9,7 @@ from relax_mlir.relax.frontend.onnx.node import Node, Row
 from relax_mlir.relax.frontend.onnx.ops_normalization import normalized, rms
 
 
-def _heads(node: Node, x: Any, count: int) -> Any:
+def _heads(node: Node, x: Any, count: Any) -> Any:
     """(batch, length, heads * size) as (batch, heads, length, size)."""
     batch, length, width = node.shape(x)
     size = dim_algebra.exact_divide(width, count)
@@ -101,7 +101,7 @@ def multi_head_attention(node: Node) -> Any:
     bias = node.optional(3)
     if bias is not None:
         parts = node.split(bias, 3, axis=0)
-        q, k, v = (node.ops.add(x, b) for x, b in zip((q, k, v), parts, strict=True))
+        q, k, v = [node.ops.add(x, b) for x, b in zip((q, k, v), parts, strict=True)]
     q = _heads(node, q, count)
     k, v = (_heads(node, x, count) if node.rank(x) == 3 else x for x in (k, v))
     k, v = (_with_past(node, node.optional(6 + i), x) for i, x in enumerate((k, v)))
@@ -172,15 +172,16 @@ def group_query_attention(node: Node) -> Any:
     start = 0 if past is None else node.shape(past)[2]
     if node.attr("do_rotary", 0):
         length = node.shape(q)[2]
-        tables = [_rows_from(node, node.tensor(7 + i), start, length) for i in range(2)]
+        cosine, sine = (_rows_from(node, node.tensor(7 + i), start, length) for i in range(2))
         interleaved = bool(node.attr("rotary_interleaved", 0))
-        q, k = (rotate(node, x, *tables, interleaved) for x in (q, k))
+        q, k = (rotate(node, x, cosine, sine, interleaved) for x in (q, k))
     k, v = (_with_past(node, node.optional(3 + i), x) for i, x in enumerate((k, v)))
     keys = node.shape(k)[2]
     window = node.attr("local_window_size", -1)
     mask = _additive(node, _causal(node, node.shape(q)[2], keys, window), node.dtype(q))
-    wide = [_repeated(node, x, count // groups) for x in (k, v)]
-    result = attend(node, q, *wide, _scale(node, q), mask, node.attr("softcap", 0.0))
+    wide_k, wide_v = (_repeated(node, x, count // groups) for x in (k, v))
+    softcap = node.attr("softcap", 0.0)
+    result = attend(node, q, wide_k, wide_v, _scale(node, q), mask, softcap)
     return [_joined(node, result), k, v]
 
 
@@ -236,8 +237,10 @@ def rotary_embedding(node: Node) -> Any:
         positions = node.broadcast(
             ops.add(offset, _row(node, length, [1, length])), [batch, length]
         )
-    rows = [ops.expand_dims(ops.take(t, positions, axis=0, mode="wrap"), axis=[1]) for t in tables]
-    result = rotate(node, heads, *rows, bool(node.attr("interleaved", 0)))
+    cosine, sine = (
+        ops.expand_dims(ops.take(t, positions, axis=0, mode="wrap"), axis=[1]) for t in tables
+    )
+    result = rotate(node, heads, cosine, sine, bool(node.attr("interleaved", 0)))
     return _joined(node, result) if rank == 3 else result
 
 

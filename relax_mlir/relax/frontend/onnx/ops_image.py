@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from relax_mlir.dialects.dims import Dim
 from relax_mlir.relax.frontend.onnx.node import Node, Row
 from relax_mlir.relax.frontend.onnx.ops_sampling import grid_sample_volume
 
@@ -106,7 +107,7 @@ def resize(node: Node) -> Any:
             continue
         if not isinstance(size, int):
             node.refuse(f"along the symbolic size {size}")
-        places = _places(node, i, len(axes), size, out, scale, roi)
+        places = _places(node, i, len(axes), size, _static(node, out), scale, roi)
         if crop:
             outside[axis] = (places < 0) | (places > size - 1)
         x = _resample(node, x, axis, places, size, scale)
@@ -133,7 +134,7 @@ def _places(
     return _COORDINATES[mode](row, size, out, scale)
 
 
-def _plan(node: Node, x: Any, axes: Sequence[int]) -> list[tuple[float, int]]:
+def _plan(node: Node, x: Any, axes: Sequence[int]) -> list[tuple[float, Dim]]:
     """Scale and output size of every axis, from sizes or scales."""
     shape = node.shape(x)
     if node.op_type == "Upsample":
@@ -152,7 +153,7 @@ def _plan(node: Node, x: Any, axes: Sequence[int]) -> list[tuple[float, int]]:
     ]
 
 
-def _sized(node: Node, shape: Sequence[Any], axes: Sequence[int]) -> list[tuple[float, int]]:
+def _sized(node: Node, shape: Sequence[Any], axes: Sequence[int]) -> list[tuple[float, Dim]]:
     wanted = node.dims(3, "the sizes")
     policy = node.attr("keep_aspect_ratio_policy", "stretch")
     if policy == "stretch":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -202,7 +202,7 @@ def _layer(
 
     w, r, bias = pick(1), pick(2), pick(3)
     hidden = node.static_shape(r)[1]
-    halves: Sequence[Any] = [None, None] if bias is None else node.split(bias, 2, axis=0)
+    input_bias, hidden_bias = [None, None] if bias is None else node.split(bias, 2, axis=0)
     states = []
     for i in range(kind.states):
         state = pick(5 + i, 1 if batch_first else 0)
@@ -210,7 +210,7 @@ def _layer(
             state = node.ops.zeros(node.importer.shape_expr([batch, hidden]), node.dtype(w))
         states.append(state)
     peepholes = pick(7) if kind.states == 2 else None
-    return _Layer(node, hidden, w, r, *halves, peepholes, activations, states)
+    return _Layer(node, hidden, w, r, input_bias, hidden_bias, peepholes, activations, states)
 
 
 def _run(kind: _Kind, layer: _Layer, x: Any, steps: int, backwards: bool) -> list[Any]:

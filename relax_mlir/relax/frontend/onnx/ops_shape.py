@@ -90,8 +90,9 @@ def split(node: Node) -> Any:
     x = node.tensor(0)
     axis = node.axis(node.attr("axis", 0), node.rank(x))
     size = node.shape(x)[axis]
-    sizes: list[Dim] | None = node.dims(1, "split") if node.has(1) else node.attr("split")
-    if sizes is None:
+    given = node.dims(1, "split") if node.has(1) else node.attr("split")
+    sizes: list[Dim] = list(given or [])
+    if given is None:
         count = node.attr("num_outputs") or node.output_count
         part = dim_algebra.ceildiv(size, count)
         sizes = [part] * (count - 1)
@@ -235,7 +236,8 @@ def range_(node: Node) -> Any:
     ]
     dtype = start.dtype
     if all(v.numbers() is not None for v in (start, limit, delta)):
-        return Known(np.arange(*values, dtype=start.array.dtype))
+        numbers: list[Any] = values
+        return Known(np.arange(*numbers, dtype=start.array.dtype))
     first, last, step = values
     if not isinstance(step, int) or step == 0:
         node.refuse(f"a step of {step}")
@@ -302,7 +304,8 @@ def space_to_depth(node: Node) -> Any:
     n, c, h, w = node.shape(x)
     b = node.attr("blocksize")
     rows, columns = dim_algebra.floordiv(h, b), dim_algebra.floordiv(w, b)
-    turned = node.permute(node.reshape(x, [n, c, rows, b, columns, b]), [0, 3, 5, 1, 2, 4])
+    order = [0, 3, 5, 1, 2, 4] if node.attr("mode", "DCR") == "DCR" else [0, 1, 3, 5, 2, 4]
+    turned = node.permute(node.reshape(x, [n, c, rows, b, columns, b]), order)
     return node.reshape(turned, [n, dim_algebra.multiply(c, b * b), rows, columns])
 
 
@@ -329,13 +332,13 @@ def pad(node: Node) -> Any:
 def pad_constant(node: Node, x: Any, widths: Sequence[tuple[int, int]], value: Any) -> Any:
     """By concatenating filled tensors where the value is no number known now."""
     given = node.value(2) if node.op_type == "Pad" else None
-    number = node.attr("value", 0.0) if value is None else None
+    number: float | None = node.attr("value", 0.0) if value is None else None
     if isinstance(given, Known) and given.numbers() is not None:
         number = given.array.reshape(-1)[0].item() if given.array.size else 0
     flat = [w for pair in widths for w in pair]
     if number is not None and abs(number) < 1 << 24:
         return node.ops.nn.pad(x, pad_width=flat, pad_value=float(number))
-    filler = node.reshape(value, []) if value is not None else node.like(number, x)
+    filler = node.reshape(value, []) if value is not None else node.like(number or 0, x)
     for axis, pair in enumerate(widths):
         parts: list[Any] = []
         for width in pair:

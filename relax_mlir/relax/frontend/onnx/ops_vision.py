@@ -1,5 +1,8 @@
 """Converters for detection: non-maximum suppression."""
 
+# The kernel is TVMScript, which its parser reads, not Python's type checker.
+# pyright: reportInvalidTypeForm=false, reportGeneralTypeIssues=false, reportIndexIssue=false
+
 from __future__ import annotations
 
 from typing import Any
