@@ -28,8 +28,14 @@ _FLOATS = {
     "float4_e2m1fn": "f4E2M1FN",
 }
 _FLOAT_NAMES = {mlir: tvm for tvm, mlir in _FLOATS.items()}
-_ALIASES = {"float": "float32", "int": "int32", "uint": "uint32", "bfloat": "bfloat16"}
-_ALIASES |= {"e4m3_float8": "float8_e4m3fn", "e5m2_float8": "float8_e5m2"}  # TVM to 0.18
+_ALIASES = {
+    "float": "float32",
+    "int": "int32",
+    "uint": "uint32",
+    "bfloat": "bfloat16",
+    "e4m3_float8": "float8_e4m3fn",  # TVM to 0.18
+    "e5m2_float8": "float8_e5m2",
+}
 _INTEGER = re.compile(r"(u?)int(\d+)\Z")
 
 
@@ -37,12 +43,17 @@ def canonical(dtype: object) -> str:
     """The dtype's TVM name; accepts strings, numpy and torch dtypes, and Python types."""
     text = _name_of(dtype)
     text = _ALIASES.get(text, text)
-    if text in _FLOATS or text in ("bool", "handle") or _INTEGER.match(text):
+    if _is_scalar(text):
         return text
     base, _, lanes = text.rpartition("x")
-    if base and lanes.isdigit():  # vectors, as elements of buffers
-        return f"{canonical(base)}x{lanes}"
+    base = _ALIASES.get(base, base)
+    if lanes.isdigit() and _is_scalar(base):  # vectors, as elements of buffers
+        return f"{base}x{lanes}"
     raise ValueError(f"unknown dtype {dtype!r}; expected a name like 'float32', 'int64' or 'bool'")
+
+
+def _is_scalar(name: str) -> bool:
+    return name in _FLOATS or name in ("bool", "handle") or _INTEGER.match(name) is not None
 
 
 def _name_of(dtype: object) -> str:

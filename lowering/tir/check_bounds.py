@@ -1,5 +1,5 @@
 """Refuse what cannot run: accesses that are certainly outside their buffer, buffers that no memory
-holds.
+holds, elements that take less than a byte.
 
 Only what certainly happens is refused: accesses in loops of known extents, under no condition,
 whose index takes a value outside.  Everything else is left to run.
@@ -37,6 +37,9 @@ class CheckBounds(Pass):
         for function in state.functions():
             if "tir.attrs" in function.attributes:
                 name = ir.StringAttr(function.attributes["sym_name"]).value
+                for block in function.regions[0].blocks:
+                    for argument in block.arguments:
+                        require_whole_bytes(argument, name)
                 for region in function.regions:
                     _check_region(region, name, "root", {})
 
@@ -80,6 +83,7 @@ def _bind_loop(loop: ir.OpView, ranges: dict[ir.Value, Range | None]) -> bool:
 
 def require_allocatable(buffer: ir.Value, function: str) -> None:
     """Raise CompileError for a buffer of known size that no address space holds."""
+    require_whole_bytes(buffer, function)
     kind = ir.MemRefType(buffer.type)
     count = 1
     for size in kind.shape:
@@ -92,6 +96,23 @@ def require_allocatable(buffer: ir.Value, function: str) -> None:
         raise CompileError(
             f"{function}: buffer '{name_of(buffer)}' of shape ({shape}) takes "
             f"{count * width // 8} bytes, more than the 2^{ADDRESS_BITS} of the address space"
+        )
+
+
+def require_whole_bytes(buffer: ir.Value, function: str) -> None:
+    """Raise CompileError for a buffer of elements of two to seven bits.
+
+    MLIR would pack them, two four-bit integers a byte, while tensors hold one a byte.
+    """
+    if not isinstance(buffer.type, ir.MemRefType):
+        return
+    element = buffer.type.element_type
+    width = getattr(element, "width", 8)
+    if 1 < width < 8:
+        raise CompileError(
+            f"{function}: buffer '{name_of(buffer)}' has elements of type {element}, which the CPU "
+            "back end does not compute with",
+            hint="cast to int8 (or float32) before the tensor enters the program",
         )
 
 

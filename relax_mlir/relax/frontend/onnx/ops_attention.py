@@ -156,10 +156,15 @@ def packed_attention(node: Node) -> Any:
 def group_query_attention(node: Node) -> Any:
     """com.microsoft.GroupQueryAttention: causal, past and present without a shared buffer.
 
-    The batch is taken to be without padding: all rows end together (`seqlens_k` is not read).
+    Rows that end at different places (`seqlens_k`) need a batch, so a batch of one is required.
     """
     count, groups = node.attr("num_heads"), node.attr("kv_num_heads")
     q, k, v = (node.optional(i) for i in range(3))
+    if node.shape(q)[0] != 1:
+        node.refuse(
+            f"a batch of {node.shape(q)[0]}, whose rows may end at different places; "
+            "only a batch of one is imported"
+        )
     if k is None or v is None:
         width = node.shape(q)[2]
         size = dim_algebra.exact_divide(width, count + 2 * groups)
