@@ -115,6 +115,7 @@ class DialectParser:
             environment = environment.with_names(context.module.names())
         self.names = VariableTable(environment)
         self.semantics = self.semantics_class()
+        self.semantics.parser = self
         self.evaluate = Evaluator(context.source, self.names, self.semantics)
 
     def declare(self) -> Any:

@@ -53,6 +53,8 @@ _UNARY: dict[type[ast.unaryop], Callable[[Any], Any]] = {
 class Semantics:
     """What a dialect's expressions mean where Python would ask for their truth."""
 
+    parser: Any  # the dialect's parser, which sets it; a dialect's semantics narrow its type
+
     def is_symbolic(self, value: Any) -> bool:
         """True when the value is an expression of the program, not a Python value."""
         return False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -87,7 +87,7 @@ def on_storage(parser: TirParser, name: str, form: BufferForm, shape: list[Any])
     storage = form.data
     if isinstance(storage, AllocateForm):
         if not storage.buffers and _fills(storage, shape, form.dtype):
-            merged = {**properties, "scope": storage.scope}
+            merged: dict[str, Any] = {**properties, "scope": storage.scope}
             buffer = Buffer(name, shape, form.dtype, **merged)
             parser.builder.allocate(buffer, here=not known_outside(parser, buffer))
             storage.buffers.append(buffer)
@@ -118,19 +118,25 @@ def _fills(storage: AllocateForm, shape: list[Any], dtype: str) -> bool:
     texts = [[str(as_expr(s)) for s in sizes] for sizes in (storage.extents, shape)]
     if texts[0] == texts[1]:
         return True
-    groups = (storage.extents, shape)
-    sizes = [[getattr(as_expr(s), "value", None) for s in group] for group in groups]
-    if any(size is None for group in sizes for size in group):
-        return False
-    return int(np.prod(sizes[0])) == int(np.prod(sizes[1]))
+    held, filled = _element_count(storage.extents), _element_count(shape)
+    return held is not None and held == filled
+
+
+def _element_count(shape: Iterable[Any]) -> int | None:
+    """The number of elements of a shape; None when a size is not constant."""
+    count = 1
+    for size in map(as_expr, shape):
+        if not isinstance(size, IntImm):
+            return None
+        count *= size.value
+    return count
 
 
 def allocate_const(parser: TirParser, name: str, form: ConstantForm, node: ast.AST) -> Buffer:
     """Constants become a buffer that holds them."""
     buffer = Buffer(name, form.extents, form.dtype)
     values = np.asarray(form.values)
-    sizes = [getattr(s, "value", None) for s in buffer.shape]
-    if None in sizes or int(np.prod(sizes)) != values.size:
+    if _element_count(buffer.shape) != values.size:
         raise TypeError(f"{values.size} constants do not fill a buffer of shape {buffer.shape}")
     return parser.builder.alloc_const(buffer, values)
 
@@ -283,9 +289,9 @@ def _flat(parser: TirParser, address: Any, dtype: str) -> Buffer:
     if isinstance(known, Buffer):
         if len(known.shape) == 1 and known.dtype == dtype:
             return known
-        sizes = [getattr(s, "value", None) for s in known.shape]
-        size = 1 if None in sizes else int(np.prod(sizes))
-        flat = Buffer(f"{known.name}_flat", [size], dtype, known.storage_scope)
+        count = _element_count(known.shape)
+        sizes = [1 if count is None else count]
+        flat = Buffer(f"{known.name}_flat", sizes, dtype, known.storage_scope)
         return parser.builder.decl_buffer(flat, BufferRef(known))
     pointer = as_expr(address)
     name = pointer.name if isinstance(pointer, Var) else "flat"

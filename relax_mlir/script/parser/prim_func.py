@@ -132,7 +132,6 @@ class TirParser(DialectParser):
         self.parameters: set[Var] = set()
         self.threads: dict[Var, str] = {}  # launched threads and their tags
         self.waiting: dict[Var, list[Buffer]] = {}  # buffers whose address is bound later
-        self.semantics.parser = self
         self._rest: list[ExitStack] = []
         self._done: set[ast.stmt] = set()
 
@@ -527,11 +526,10 @@ class TirParser(DialectParser):
 
     def visit_return(self, node: ast.Return) -> None:
         """A value is returned by the intrinsic `T.ret`; buffers are parameters."""
-        empty = node.value is None or (
-            isinstance(node.value, ast.Constant) and node.value.value is None
-        )
-        if not empty:
-            self.builder.evaluate(memory_forms.returned(self.evaluate(node.value)))
+        value = node.value
+        if value is None or (isinstance(value, ast.Constant) and value.value is None):
+            return
+        self.builder.evaluate(memory_forms.returned(self.evaluate(value)))
 
     def visit_break(self, node: ast.Break) -> None:
         self.builder.evaluate(Call("int32", "break_loop", []))

@@ -93,7 +93,6 @@ class RelaxParser(DialectParser):
             *self.names.environment.tables,
             {"Tensor": namespace.Tensor},
         ]
-        self.semantics.parser = self
         self.evaluate = RelaxEvaluator(context.source, self.names, self.semantics)
         self.builder: FunctionBuilder
         self.ret_type: StructInfo | None = None

@@ -115,18 +115,20 @@ def _block(parser: TirParser, form: BlockForm, node: ast.AST) -> Iterator[Any]:
         try:
             target = getattr(node, "optional_vars", None)
             old = form.axes is not None or isinstance(target, (ast.Tuple, ast.List))
-            opened = _open_axes(form, target) if old else frame
             if values:
-                opened = [
+                yield [
                     _axis(parser, a.name, AxisForm([a.kind], [a.domain], [v]), node)
-                    for a, v in zip(opened, values, strict=True)
+                    for a, v in zip(_open_axes(form, target), values, strict=True)
                 ]
-            yield opened
+            else:
+                yield _open_axes(form, target) if old else frame
         finally:
             parser.blocks.pop()
 
 
-def _own_loops(parser: TirParser, form: BlockForm, item: ast.AST, around: ExitStack) -> list[Var]:
+def _own_loops(
+    parser: TirParser, form: BlockForm, item: ast.AST, around: ExitStack
+) -> list[PrimExpr]:
     """The loops around an old block whose body binds none of its axes: one for each."""
     statement = next(
         (n for n in ast.walk(parser.context.node) if isinstance(n, ast.With) and item in n.items),
@@ -363,6 +365,7 @@ def _launch_scope(parser: TirParser, form: LaunchForm, node: ast.AST) -> Iterato
         name = target.id
     threads = LoopForm("thread_binding", [(0, form.extent)], thread=tag)
     with loop(parser, threads, 0, name) as variable:
+        assert isinstance(variable, Var)  # the step is one
         parser.threads[variable] = tag
         if isinstance(form.thread, (ThreadForm, Var)):
             parser.names.assign(name, variable)
