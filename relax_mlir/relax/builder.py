@@ -6,7 +6,7 @@ BlockBuilder, the TVMScript parser and `relax.Function(params, body)` all drive 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from relax_mlir import mlir
@@ -19,7 +19,7 @@ from relax_mlir.lowering.passes import ModuleState
 from relax_mlir.mlir import ir
 from relax_mlir.relax.blocks import BindingBlock, DataflowBlock, LocalFunction, MatchCast, SeqExpr
 from relax_mlir.relax.expr import Call, DataflowVar, Expr, If, Tuple, Var, as_expr
-from relax_mlir.relax.local_functions import LocalFunctions
+from relax_mlir.relax.local_functions import Frame, LocalFunctions
 from relax_mlir.relax.location import user_location, user_span
 from relax_mlir.relax.lowering import ExprLowering
 from relax_mlir.relax.names import NameSupply
@@ -28,17 +28,6 @@ from relax_mlir.relax.type_relations import join
 
 if TYPE_CHECKING:
     from relax_mlir.relax.function import Function
-
-
-@dataclass
-class _Frame:
-    """A block that is being filled: the function's, a dataflow block's or a branch's."""
-
-    kind: str
-    block: ir.Block
-    operation: ir.Operation
-    outputs: list[Var] = field(default_factory=list)
-    variables: list[Var] = field(default_factory=list)
 
 
 @dataclass
@@ -80,7 +69,7 @@ class FunctionBuilder(LocalFunctions):
             self.state = ModuleState(ir.Module.create())
             self._function = self._empty_function()
             block = self._function.regions[0].blocks[0]
-            self._frames = [_Frame("function", block, self._function)]
+            self._frames = [Frame("function", block, self._function)]
         self._lowering = ExprLowering(
             self._value_of, self._name_location, self._fresh, self.state.constants
         )
@@ -271,7 +260,7 @@ class FunctionBuilder(LocalFunctions):
         with mlir.scope(), self._point:
             op = create("relax.dataflow", regions=1, loc=self._name_location(None))
             block = op.regions[0].blocks.append()
-        self._frames.append(_Frame("dataflow", block, op))
+        self._frames.append(Frame("dataflow", block, op))
 
     def add_outputs(self, variables: Sequence[Var]) -> None:
         """Make variables of the dataflow block visible after it (`R.output`)."""
@@ -347,7 +336,7 @@ class FunctionBuilder(LocalFunctions):
                 loc=self._name_location(None),
             )
             block = op.regions[0].blocks.append()
-        self._frames.append(_Frame("branch", block, op))
+        self._frames.append(Frame("branch", block, op))
 
     def begin_else(self, result: Any) -> None:
         """Close the first branch with its value and open the second."""
@@ -355,7 +344,7 @@ class FunctionBuilder(LocalFunctions):
         frame = self._leave_branch()
         with mlir.scope():
             block = frame.operation.regions[1].blocks.append()
-        self._frames.append(_Frame("branch", block, frame.operation))
+        self._frames.append(Frame("branch", block, frame.operation))
 
     def end_if(self, result: Any, name: str | None = None, declared: Any = None) -> Var:
         """Close the second branch; the result of the if is bound to a variable."""
@@ -373,7 +362,7 @@ class FunctionBuilder(LocalFunctions):
                 _declare(value, to_mlir_type(declared), chosen)
             return self._variable(chosen, value)
 
-    def _leave_branch(self) -> _Frame:
+    def _leave_branch(self) -> Frame:
         frame = self._frames.pop()
         for var in frame.variables:
             self.values.pop(var, None)

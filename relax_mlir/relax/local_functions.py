@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from relax_mlir import mlir
@@ -16,7 +17,18 @@ from relax_mlir.relax.struct_info import FuncType, to_mlir_type
 if TYPE_CHECKING:
     from relax_mlir.relax.blocks import LocalFunction
 
-__all__ = ["LocalFunctions"]
+__all__ = ["Frame", "LocalFunctions"]
+
+
+@dataclass
+class Frame:
+    """A block that is being filled: the function's, a dataflow block's or a branch's."""
+
+    kind: str
+    block: ir.Block
+    operation: ir.Operation
+    outputs: list[Var] = field(default_factory=list)
+    variables: list[Var] = field(default_factory=list)
 
 
 class LocalFunctions:
@@ -26,13 +38,14 @@ class LocalFunctions:
         location: ir.Location | None
         names: Any
         values: dict[Var, ir.Value]
-        _frames: list[Any]
-        _point: ir.InsertionPoint
+        _frames: list[Frame]
 
+        @property
+        def _point(self) -> ir.InsertionPoint: ...
         def _name_location(self, name: str | None) -> ir.Location: ...
         def _define_symbols(self, kind: ir.Type) -> None: ...
         def _variable(self, name: str, value: ir.Value, output: bool = False) -> Var: ...
-        def _leave_branch(self) -> Any: ...
+        def _leave_branch(self) -> Frame: ...
         def _yield(self, result: Any) -> None: ...
         def _fresh(self) -> str: ...
         def alias(self, var: Var, bound: Var) -> None: ...
@@ -42,8 +55,6 @@ class LocalFunctions:
 
         `own` is the variable by which it calls itself.  Raises Error.
         """
-        from relax_mlir.relax.builder import _Frame
-
         with mlir.scope(), self._point:
             op = ir.Operation.create(
                 "relax.local_function",
@@ -62,7 +73,7 @@ class LocalFunctions:
             )
             if own is not None:
                 op.attributes["recursive"] = ir.UnitAttr.get()
-        frame = _Frame("function", block, op)
+        frame = Frame("function", block, op)
         self._frames.append(frame)
         for variable, argument in zip(variables, block.arguments, strict=True):
             self.values[variable] = argument

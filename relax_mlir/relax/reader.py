@@ -54,14 +54,14 @@ class FunctionReader:
         self._reserved = _all_names(function)
         names = parameter_names(function)
         self.params = [
-            self._variable(value, name, nodes.Var)
+            self.variable(value, name, nodes.Var)
             for value, name in zip(block.arguments, names, strict=True)
         ]
         self.body = self.sequence(block)
 
     # -- variables ----------------------------------------------------------------------------
 
-    def _variable(self, value: ir.Value, name: str | None, kind: type[nodes.Var]) -> nodes.Var:
+    def variable(self, value: ir.Value, name: str | None, kind: type[nodes.Var]) -> nodes.Var:
         chosen = self._unique(name, kind)
         var = kind(chosen, value.type)
         self._values[value] = var
@@ -132,13 +132,13 @@ class FunctionReader:
         name = name_of(result)
         if op.name == "relax.match_cast":
             value = self.value(op.operands[0])
-            return [MatchCast(self._variable(result, name, kind), value)]
+            return [MatchCast(self.variable(result, name, kind), value)]
         if op.name == "relax.if":
             # Its name comes before those of its branches, which may share it.
-            var = self._variable(result, name, kind)
+            var = self.variable(result, name, kind)
             return [VarBinding(var, self.expression(op))]
         if op.name == "relax.local_function":
-            var = self._variable(result, name, kind)
+            var = self.variable(result, name, kind)
             return [VarBinding(var, self.expression(op))]
         value = self.expression(op)
         # An output of a dataflow block is a variable even if the program gave it no name.
@@ -146,7 +146,7 @@ class FunctionReader:
         if name is None and op.name in INLINE and not visible:
             self._values[result] = value
             return []
-        return [VarBinding(self._variable(result, name, kind), value)]
+        return [VarBinding(self.variable(result, name, kind), value)]
 
     # -- expressions --------------------------------------------------------------------------
 
@@ -262,7 +262,7 @@ def _call_packed(self: FunctionReader, op: Op) -> nodes.Expr:
 
 def _local_function(self: FunctionReader, op: Op) -> nodes.Expr:
     block = op.regions[0].blocks[0]
-    variables = [self._variable(a, name_of(a), nodes.Var) for a in block.arguments]
+    variables = [self.variable(a, name_of(a), nodes.Var) for a in block.arguments]
     own = variables.pop(0) if "recursive" in op.attributes else None
     stored = op.attributes
     return LocalFunction(
