@@ -266,7 +266,8 @@ class _Emitter:
 
         def masked(position: Index, carried: list[ir.Value]) -> list[ir.Value]:
             mask = b.mask(plan.lanes, b.sub(extent, position))
-            return list(self._better(accesses, position, 0, *carried, mask))
+            value, place = carried
+            return list(self._better(accesses, position, 0, value, place, mask))
 
         first = b.carried_loop(whole_end, extent, plan.lanes, first, masked)
         self._finish(accesses, [first[0], *values[1:]], [first[1], *indices[1:]])

@@ -6,10 +6,15 @@ that no symbol describes get a name of their own, which equals only itself.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from relax_mlir.dialects import dims
 from relax_mlir.dialects.attributes import from_attribute
 from relax_mlir.dialects.dims import Dim
 from relax_mlir.mlir import dynamic, ir
+
+_Combine = Callable[[Dim, Dim], Dim]
+_Reader = Callable[[ir.Operation], "Dim | None"]
 
 
 def argument_attributes(argument: ir.BlockArgument) -> dict[str, ir.Attribute]:
@@ -83,23 +88,28 @@ def _expression(expr: ir.AffineExpr, names: list[str], n_dims: int) -> Dim | Non
         return dims.canonical(names[expr.position])
     if isinstance(expr, ir.AffineSymbolExpr):
         return dims.canonical(names[n_dims + expr.position])
-    combine = {
-        ir.AffineAddExpr: dims.add,
-        ir.AffineMulExpr: dims.multiply,
-        ir.AffineFloorDivExpr: dims.floordiv,
-        ir.AffineModExpr: dims.floormod,
-    }.get(type(expr))
+    combine = _COMBINE.get(type(expr))
     if combine is None:
         return None
     left, right = (_expression(e, names, n_dims) for e in (expr.lhs, expr.rhs))
     return None if left is None or right is None else combine(left, right)
 
 
-def _arith(combine):  # type: ignore[no-untyped-def]
-    return lambda op: combine(*(dimension(v) for v in op.operands))
+def _arith(combine: _Combine) -> _Reader:
+    def read(op: ir.Operation) -> Dim:
+        left, right = (dimension(v) for v in op.operands)
+        return combine(left, right)
+
+    return read
 
 
-_READERS = {
+_COMBINE: dict[type[ir.AffineExpr], _Combine] = {
+    ir.AffineAddExpr: dims.add,
+    ir.AffineMulExpr: dims.multiply,
+    ir.AffineFloorDivExpr: dims.floordiv,
+    ir.AffineModExpr: dims.floormod,
+}
+_READERS: dict[str, _Reader] = {
     "arith.constant": _constant,
     "memref.dim": _memref_dim,
     "arith.index_cast": _index_cast,

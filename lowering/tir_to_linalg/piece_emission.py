@@ -38,7 +38,7 @@ class PieceEmitter:
         self.nest = nest
         self.piece = piece
         self.iter_vars = nest.block.iter_vars
-        self.value = self._resolve(store.operands[0])
+        self.value = self.resolve(store.operands[0])
         self.store = self._access(store, store.operands[1], list(store.operands)[2:])
         self.loads: list[_Access] = []
         self._collect_loads(self.value)
@@ -60,7 +60,7 @@ class PieceEmitter:
 
     # Planning
 
-    def _resolve(self, value: ir.Value) -> ir.Value:
+    def resolve(self, value: ir.Value) -> ir.Value:
         """What a conditional value is in this piece."""
         while not isinstance(value.owner, ir.Block) and value.owner.operation.name == "scf.if":
             op = value.owner.operation
@@ -74,7 +74,7 @@ class PieceEmitter:
 
     def _collect_loads(self, value: ir.Value) -> None:
         """The elements whose values, not whose positions, go into the result."""
-        value = self._resolve(value)
+        value = self.resolve(value)
         if not is_inside(value, self.nest.outermost):
             return
         op = value.owner.operation
@@ -226,7 +226,7 @@ class _Cloner:
         self.known: dict[ir.Value, ir.Value] = {}
 
     def value(self, value: ir.Value) -> ir.Value:
-        value = self.emitter._resolve(value)
+        value = self.emitter.resolve(value)
         if value not in self.known:
             self.known[value] = self._compute(value)
         return self.known[value]

@@ -199,7 +199,7 @@ class ExprEmitter:
 
     def emit_constant(self, expr: E.IntImm | E.FloatImm) -> ir.Value:
         if expr.dtype == "handle":
-            address = self.emit_constant(E.IntImm("uint64", expr.value))
+            address = self.emit_constant(E.IntImm("uint64", int(expr.value)))
             return math_ops.reinterpret(address, "handle")
         kind = type_of(expr.dtype)
         return arith.constant(kind, math_ops.constant_attribute(kind, expr.value))

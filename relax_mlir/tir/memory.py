@@ -185,12 +185,11 @@ def _subview(
     """`memref.subview`, without the leading dimensions beyond `rank`."""
     kind = ir.MemRefType(source.type)
     strides, start = kind.get_strides_and_offset()
-    known = start != dynamic() and all(
-        isinstance(o, int) and s != dynamic() for o, s in zip(offsets, strides, strict=True)
-    )
+    constants = [o for o in offsets if isinstance(o, int)]
+    known = len(constants) == len(offsets) and dynamic() not in (start, *strides)
     offset = dynamic()
     if known:
-        offset = start + sum(int(o) * s for o, s in zip(offsets, strides, strict=True))
+        offset = start + sum(o * s for o, s in zip(constants, strides, strict=True))
     dropped = kind.rank - rank
     shape = [s if isinstance(s, int) else dynamic() for s in sizes][dropped:]
     layout = ir.StridedLayoutAttr.get(offset, list(strides)[dropped:])
