@@ -1,5 +1,4 @@
 """The Relax passes on TVMScript: what goes in and what comes out."""
-# ruff: noqa: E501  (the tutorial's module is kept as it is printed)
 
 from __future__ import annotations
 

@@ -2,7 +2,9 @@
 # RUN: relax-opt %s --relax-zero --emit=tvmscript | FileCheck %s
 # RUN: relax-opt %s --relax-zero | relax-opt --emit=tvmscript | FileCheck %s
 # RUN: relax-run %s --args arange --size n=2 | FileCheck %s --check-prefix=RESULT
-# RUN: relax-run %s --args ones --size n=1 --output %t.npz && %python -c "import numpy; print(numpy.load('%t.npz')['result'])" | FileCheck %s --check-prefix=ONES
+# RUN: relax-run %s --args ones --size n=1 --output %t.npz \
+# RUN:   && %python -c "import numpy; print(numpy.load('%t.npz')['result'])" \
+# RUN:   | FileCheck %s --check-prefix=ONES
 # RUN: relax-run %s --size n=2 --time --number 2 --repeat 3 | FileCheck %s --check-prefix=TIME
 # RUN: not relax-run %s 2>&1 | FileCheck %s --check-prefix=SIZE
 # RUN: not relax-run %s --entry other 2>&1 | FileCheck %s --check-prefix=ENTRY
