@@ -1,6 +1,6 @@
 # make demo    compile a small network, run it on handwritten digits
 # make test    everything CI checks: ruff, pyright, all tests
-# make quick   the inner loop: ruff and the tests that take no more than a few seconds each
+# make quick   the inner loop: ruff, the unit tests and the seed documents' programs (under a minute)
 # make bench   the tables of docs/: against numpy, torch and TVM
 #
 # All of them make .venv and install into it first. What is installed is remembered by stamp files,
@@ -24,7 +24,7 @@ test: $(VENV)/.installed-dev lint types
 	$(python) -m pytest -n auto $(PYTEST_ARGS)
 
 quick: $(VENV)/.installed-dev lint
-	$(python) -m pytest -n auto -q -m "not slow" $(PYTEST_ARGS)
+	$(python) -m pytest -n auto -q -m "not slow" tests/unit tests/seeds $(PYTEST_ARGS)
 
 bench: $(VENV)/.installed-bench
 	$(python) -m benchmarks
