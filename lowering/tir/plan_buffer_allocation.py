@@ -84,7 +84,9 @@ def _may_move_into(around: ir.OpView, buffer: ir.Value, users: list[ir.Operation
         # Its initialisation and its steps share the buffer; a block of its own body does not.
         return init_of(around) is None and len(nest.child_blocks(around)) > 0
     assert isinstance(around, ForOp)
-    return around.extent == 1 or _is_fresh_each_iteration(around, buffer, users)
+    # The iterations of a parallel loop cannot rely on what others left.
+    alone = around.extent == 1 or around.kind.value == "parallel"
+    return alone or _is_fresh_each_iteration(around, buffer, users)
 
 
 def _is_fresh_each_iteration(loop: ForOp, buffer: ir.Value, users: list[ir.Operation]) -> bool:
@@ -98,9 +100,9 @@ def _is_fresh_each_iteration(loop: ForOp, buffer: ir.Value, users: list[ir.Opera
             return False
         if block not in blocks:
             blocks.append(block)
-    makers = [b for b in blocks if buffer in written_buffers(b) and buffer not in read_buffers(b)]
+    makers = [b for b in blocks if _makes_anew(b, buffer, loop)]
     return all(
-        _initialises_itself(reader, loop)
+        _initialises_itself(reader, buffer, loop)
         or any(_covers_before(loop, maker, reader, buffer) for maker in makers)
         for reader in blocks
         if reader not in makers
@@ -117,9 +119,18 @@ def _block_around(op: ir.Operation) -> BlockOp | None:
     return None
 
 
-def _initialises_itself(block: BlockOp, loop: ForOp) -> bool:
+def _makes_anew(block: BlockOp, buffer: ir.Value, loop: ForOp) -> bool:
+    """Whether a block writes a buffer and, in an iteration of the loop, reads nothing of it that
+    it has not written itself."""
+    if buffer not in written_buffers(block) or buffer in read_buffers(block):
+        return False
+    # An initialisation hides what its steps read from the declarations.
+    return init_of(block) is None or _initialises_itself(block, buffer, loop)
+
+
+def _initialises_itself(block: BlockOp, buffer: ir.Value, loop: ForOp) -> bool:
     """A reduction that starts over in every iteration of the loop."""
-    if init_of(block) is None:
+    if init_of(block) is None or buffer in read_buffers(block):
         return False
     reduced = [
         leaf

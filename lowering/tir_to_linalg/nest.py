@@ -9,6 +9,7 @@ from relax_mlir.dialects.tir.blocks import BlockOp
 from relax_mlir.dialects.tir.loops import ForOp
 from relax_mlir.lowering.tir.symbolic import dimension
 from relax_mlir.mlir import ir
+from relax_mlir.tir.schedule.nest import encloses
 
 
 @dataclass
@@ -57,6 +58,8 @@ def is_unscheduled(nest: Nest) -> bool:
             return False
         if loop.extent == 0:  # linalg checks the bounds of accesses that never happen
             return False
+        if isinstance(loop.extent, ir.Value) and encloses(nest.loops[0], loop.extent):
+            return False  # a triangle: linalg iterates over boxes
         if not dims.equal(dimension(extent), dimension(loop.extent)):
             return False
     return True

@@ -22,6 +22,7 @@ from relax_mlir.tir.schedule.analysis import (
 )
 from relax_mlir.tir.schedule.annotate import access_buffer, check_scope
 from relax_mlir.tir.schedule.body import iter_values
+from relax_mlir.tir.schedule.coverage import stores_all_of
 from relax_mlir.tir.schedule.error import Refusal, label
 from relax_mlir.tir.schedule.index import Index, leaf, value_domain
 from relax_mlir.tir.schedule.index_write import write
@@ -182,7 +183,10 @@ def _region(
 def _require_whole(block: BlockOp, place: Place) -> None:
     """The block must write all of the box that is copied: nothing else is in the new buffer."""
     whole = not len(block.predicate) or predicate_is_domain(block)
-    if not whole or not all(is_exact(block, access, place.varies) for access in writes_of(block)):
+    if not whole or not all(
+        is_exact(block, access, place.varies) and stores_all_of(block, access)
+        for access in writes_of(block)
+    ):
         raise Refusal(f"{label(block)} does not write a whole box of its output", block)
 
 

@@ -27,6 +27,7 @@ from relax_mlir.tir.schedule.analysis import (
 )
 from relax_mlir.tir.schedule.bindings import determined, varying
 from relax_mlir.tir.schedule.body import iter_values
+from relax_mlir.tir.schedule.coverage import stores_all_of
 from relax_mlir.tir.schedule.digits import Digit, dense, independent
 from relax_mlir.tir.schedule.error import Refusal, label
 from relax_mlir.tir.schedule.index import (
@@ -142,7 +143,10 @@ def writes_whole_box(maker: BlockOp, loop: ForOp) -> bool:
         return value != nest.loop_var(loop) and nest.encloses(loop, value)
 
     whole = not len(maker.predicate) or predicate_is_domain(maker)
-    return whole and all(is_exact(maker, access, inside) for access in writes_of(maker))
+    return whole and all(
+        is_exact(maker, access, inside) and stores_all_of(maker, access)
+        for access in writes_of(maker)
+    )
 
 
 def covers(loop: ForOp, maker: BlockOp, reader: BlockOp, buffer: ir.Value) -> bool:

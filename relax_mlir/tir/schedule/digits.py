@@ -75,7 +75,7 @@ def dense(offset: Index, size: Index, varies: Callable[[ir.Value], bool]) -> lis
             continue
         digit = digit_of(monomial)
         count = None if digit is None else digit.size()
-        if digit is None or count is None:
+        if digit is None or count is None or _is_slanted(digit.variable, varies):
             return None
         if count == Index({}, 1):
             continue
@@ -84,6 +84,12 @@ def dense(offset: Index, size: Index, varies: Callable[[ir.Value], bool]) -> lis
         digits.append(digit)
         reach = reach + (count - 1) * abs(k)
     return digits
+
+
+def _is_slanted(variable: ir.Value, varies: Callable[[ir.Value], bool]) -> bool:
+    """Whether the range of a variable depends on others that vary: together they fill no box."""
+    domain = value_domain(variable)
+    return domain is not None and any(varies(v) for end in domain for v in end.leaves())
 
 
 def independent(digits: Iterable[Digit]) -> bool:

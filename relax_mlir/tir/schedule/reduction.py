@@ -15,6 +15,7 @@ from relax_mlir.tir.schedule.analysis import (
     not_reduction,
     require_block,
 )
+from relax_mlir.tir.schedule.bindings import bindings_determine
 from relax_mlir.tir.schedule.body import Copier
 from relax_mlir.tir.schedule.error import Refusal, label
 from relax_mlir.tir.schedule.index import Index, as_index, leaf
@@ -58,6 +59,9 @@ def decompose_reduction(state: ScheduleState, block: ir.OpView, loop: ForOp) -> 
             raise Refusal(f"the reduction loop {label(outer)[5:]} is outside of {label(loop)}",
                           outer, loop, hint="take the outermost reduction loop or one outside of "
                           "it")  # fmt: skip
+    if not bindings_determine(block, [nest.loop_var(inner) for inner in around[position:]]):
+        raise Refusal(f"the iterations of {label(loop)} run instances of {label(block)} again, each "
+                      "time from its init on", loop, block)  # fmt: skip
     spatial = [inner for inner in around[position:] if "S" in loop_kinds(block, inner)]
     parts = _init_conditions(block, around[:position], spatial)
     init_block = _init_block(block, loop, spatial, parts)

@@ -11,8 +11,9 @@ from relax_mlir.dialects.tir.loops import ForOp
 from relax_mlir.errors import Error
 from relax_mlir.mlir import ir, memref
 from relax_mlir.tir.schedule import nest
-from relax_mlir.tir.schedule.accesses import refresh
+from relax_mlir.tir.schedule.accesses import Interval, bounded, clipped, is_exact, refresh
 from relax_mlir.tir.schedule.analysis import (
+    Access,
     bindings_of,
     read_buffers,
     require_block,
@@ -29,6 +30,7 @@ from relax_mlir.tir.schedule.caching import (
     place_after,
     start_of,
 )
+from relax_mlir.tir.schedule.coverage import stores_all_of
 from relax_mlir.tir.schedule.error import Refusal, label
 from relax_mlir.tir.schedule.index import Index, as_index, leaf, proves_nonnegative
 from relax_mlir.tir.schedule.index_map import IndexMap
@@ -69,18 +71,21 @@ def reindex(state: ScheduleState, block: ir.OpView, buffer: tuple[str, int] | st
     copy = Copy(block, target, kind, indices, used, [leaf(v) for v in used])
     _require_copyable(copy)
     place = _place(copy)
-    domains = [_domain(block, v) for v in used]
-    shape = [extent for _, extent in domains]
+    _require_fixed_shape(copy, place)
+    _require_whole(copy, place)
+    _require_stores(copy)
+    boxes = _boxes(copy, place)
+    shape = [_domain(block, v)[1] for v in used]
     name = f"{nest.value_name(target)}_reindex"
     made = _copy_buffer(copy, name, shape, "global")
     block_name = f"{name}_reindex" if kind == "read" else name
     at = place.point()
     wide = index_dtype(target)
     rows = []
-    for number, extent in enumerate(shape):
-        loop = new_loop(f"ax{number}", extent, at, attributes=wide)
+    for number, ((low, high), extent) in enumerate(zip(boxes, shape, strict=True)):
+        loop = new_loop(f"ax{number}", high - low + 1, at, attributes=wide)
         at = ir.InsertionPoint(loop.block)
-        rows.append((f"v{number}", "S", (Index(), extent), leaf(nest.loop_var(loop))))
+        rows.append((f"v{number}", "S", (Index(), extent), low + leaf(nest.loop_var(loop))))
     copying = new_block(block_name, rows, at)
     if wide:
         copying.operation.attributes["iter_dtype"] = wide["dtype"]
@@ -125,8 +130,10 @@ def _reindex_cache(
     copy = Copy(block, target, kind, indices, used, wanted)
     _require_copyable(copy)
     _require_map(copy)
-    shape = _mapped_shape(copy)
     place = _place(copy)
+    _require_fixed_shape(copy, place)
+    _require_stores(copy)
+    shape = _mapped_shape(copy)
     name = f"{nest.value_name(target)}_{storage_scope}"
     made = _copy_buffer(copy, name.replace(".", "_"), shape, storage_scope)
     return _finish(copy, made, _block_over_loops(copy, name, place))
@@ -216,6 +223,43 @@ def _domain(block: BlockOp, variable: ir.Value) -> tuple[Index, Index]:
     return as_index(low), as_index(extent)
 
 
+def _boxes(copy: Copy, place: Place) -> list[Interval]:
+    """The values that the variables used take, in terms of what is fixed at `place`: an instance of
+    a block around copies its own part of the buffer, not what the others make."""
+    bindings = dict(zip(nest.iter_vars(copy.block), bindings_of(copy.block), strict=True))
+    found: list[Interval] = []
+    for variable in copy.used:
+        extent = _domain(copy.block, variable)[1]
+        box = bounded(bindings[variable], Index({}, 1), place.varies, extent)
+        found.append(clipped(box, extent))
+    return found
+
+
+def _require_fixed_shape(copy: Copy, place: Place) -> None:
+    """The sizes of the copy must be known where it is allocated."""
+    for variable in copy.used:
+        extent = _domain(copy.block, variable)[1]
+        if any(place.varies(v) for v in extent.leaves()):
+            raise Refusal(f"{nest.value_name(variable)} of {label(copy.block)} has {extent} values,"
+                          " which differs from iteration to iteration", copy.block)  # fmt: skip
+
+
+def _require_whole(copy: Copy, place: Place) -> None:
+    """The block must make every element of the box that is copied back."""
+    point = Access(copy.buffer, [(leaf(v), Index({}, 1)) for v in copy.used])
+    if copy.kind == "write" and not is_exact(copy.block, point, place.varies):
+        raise Refusal(f"{label(copy.block)} does not write a whole box of "
+                      f"{nest.value_name(copy.buffer)}", copy.block)  # fmt: skip
+
+
+def _require_stores(copy: Copy) -> None:
+    """Each instance of the block must make the element that is copied back for it."""
+    element = Access(copy.buffer, [(index, Index({}, 1)) for index in copy.indices])
+    if copy.kind == "write" and not stores_all_of(copy.block, element):
+        raise Refusal(f"{label(copy.block)} may leave {nest.value_name(copy.buffer)} as it was",
+                      copy.block)  # fmt: skip
+
+
 def _place(copy: Copy) -> Place:
     block, target = copy.block, copy.buffer
     blocks = siblings(block)
@@ -245,23 +289,25 @@ def _copy_buffer(copy: Copy, name: str, shape: Sequence[Index], scope: str) -> i
 
 def _block_over_loops(copy: Copy, name: str, place: Place) -> BlockOp:
     """A block over the variables used, in a copy of the loops that drive them (of loops over their
-    domains where the block runs under a condition)."""
+    values where the block runs under a condition)."""
     block, at = copy.block, place.point()
     bindings = dict(zip(nest.iter_vars(block), bindings_of(block), strict=True))
     values: dict[ir.Value, Index] = {}
+    boxes = _boxes(copy, place)
     if not len(block.predicate):
         needed = [v for v in copy.used for v in bindings[v].leaves()]
         for old in nest.loops_around(block):
             if nest.loop_var(old) in needed:
                 at = _copy_loop(old, values, at)
     rows = []
-    for variable in copy.used:
+    for variable, (low, high) in zip(copy.used, boxes, strict=True):
         domain = _domain(block, variable)
         binding = bindings[variable].substitute(values)
         if len(block.predicate):
-            loop = new_loop(f"ax{len(rows)}", domain[1], at, attributes=index_dtype(copy.buffer))
+            wide = index_dtype(copy.buffer)
+            loop = new_loop(f"ax{len(rows)}", high - low + 1, at, attributes=wide)
             at = ir.InsertionPoint(loop.block)
-            binding = leaf(nest.loop_var(loop))
+            binding = low + leaf(nest.loop_var(loop))
         rows.append((nest.value_name(variable), "S", domain, binding))
     copying = new_block(name, rows, at)
     copy_dtype(block, copying)
