@@ -60,8 +60,8 @@ def decompose_reduction(state: ScheduleState, block: ir.OpView, loop: ForOp) -> 
                           outer, loop, hint="take the outermost reduction loop or one outside of "
                           "it")  # fmt: skip
     if not bindings_determine(block, [nest.loop_var(inner) for inner in around[position:]]):
-        raise Refusal(f"the iterations of {label(loop)} run instances of {label(block)} again, each "
-                      "time from its init on", loop, block)  # fmt: skip
+        raise Refusal(f"the iterations of {label(loop)} run instances of {label(block)} again, "
+                      "each time from its init on", loop, block)  # fmt: skip
     spatial = [inner for inner in around[position:] if "S" in loop_kinds(block, inner)]
     parts = _init_conditions(block, around[:position], spatial)
     init_block = _init_block(block, loop, spatial, parts)
