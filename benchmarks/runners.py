@@ -12,6 +12,7 @@ import io
 import os
 import tempfile
 import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -26,7 +27,7 @@ class Unsuitable(Exception):
     """The contestant cannot run the problem; the message says why."""
 
 
-class Runner:
+class Runner(ABC):
     """A contestant.  `packages` have to be installed for it."""
 
     name = ""
@@ -41,8 +42,9 @@ class Runner:
         """The package that is not installed, or nothing."""
         return next((p for p in self.packages if importlib.util.find_spec(p) is None), "")
 
+    @abstractmethod
     def prepare(self, problem: Problem) -> Call:
-        raise NotImplementedError
+        """Compile the problem; the result computes it once a call."""
 
     def arrays(self, result: Any) -> list[np.ndarray]:
         return [np.asarray(x) for x in (result if isinstance(result, (list, tuple)) else [result])]

@@ -11,6 +11,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import cache
@@ -24,14 +25,15 @@ __all__ = ["ModuleState", "Pass", "all_passes", "find_pass", "register_pass"]
 
 
 @dataclass(frozen=True)
-class Pass:
+class Pass(ABC):
     """Base of all passes.  `run` changes `state.module` in place; it must verify afterwards."""
 
     name: ClassVar[str] = ""
     summary: ClassVar[str] = ""
 
+    @abstractmethod
     def run(self, state: ModuleState) -> None:
-        raise NotImplementedError(f"{type(self).__name__}.run")
+        """Transform `state.module` in place."""
 
     def __str__(self) -> str:
         """The pass as it is written in a pipeline: `name{option=value}`."""
