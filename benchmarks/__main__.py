@@ -1,4 +1,4 @@
-"""`python -m benchmarks --suite seeds|kernels|models|compile|calls`: tables of docs/benchmarks.md.
+"""`python -m benchmarks --suite NAME`: the tables of docs/benchmarks.md.
 
 Each number of threads runs in a process of its own, because the libraries read it when they are
 imported.  Results can be written as JSON; `--peers` names the peers to run beside ours.
@@ -14,7 +14,7 @@ import subprocess
 import sys
 from typing import Any
 
-SUITES = ("seeds", "kernels", "models", "compile", "calls")
+SUITES = ("seeds", "kernels", "models", "compile", "calls", "cnn", "convolutions")
 _THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "TVM_NUM_THREADS")
 
 
@@ -53,11 +53,11 @@ def _parser() -> argparse.ArgumentParser:
 def _run(options: Any, threads: int) -> None:
     from benchmarks import arena, machine, report
 
-    models = options.suite in ("models", "compile")
-    suite: Any = importlib.import_module(
-        "benchmarks.suite_models" if models else f"benchmarks.suite_{options.suite}"
-    )
-    runners, missing = arena.contestants(options.peers, threads, slow=not models)
+    models = options.suite in ("models", "compile", "cnn")
+    name = "models" if options.suite == "compile" else options.suite
+    suite: Any = importlib.import_module(f"benchmarks.suite_{name}")
+    peers = options.peers or getattr(suite, "PEERS", ())
+    runners, missing = arena.contestants(peers, threads, slow=not models)
     limits = machine.measure()
     results = []
     for entry in _chosen(suite, options.only):
@@ -73,6 +73,8 @@ def _run(options: Any, threads: int) -> None:
         print(report.table(title, results, limits), end="\n\n")
     if models:
         print(report.compile_table(results), end="\n\n")
+    if options.suite in ("cnn", "convolutions"):
+        print(report.error_table(results), end="\n\n")
     print("\n".join([*missing, *report.absences(results)]))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +15,7 @@ class Problem:
     """`module` on `inputs`; `numpy` computes the same from the inputs' arrays, if given.
 
     flops: floating-point operations, moved: bytes read and written, where they are known.
+    image: the axes of a network's images, `NCHW` or `NHWC`.  exact: compare with float64.
     """
 
     name: str
@@ -23,10 +25,24 @@ class Problem:
     flops: float = 0.0
     moved: float = 0.0
     tolerance: float = 1e-3
+    image: str = ""
+    exact: bool = False
 
     def expected(self) -> list[Any]:
+        module, inputs = self.module, self.inputs
+        if self.exact:
+            module = copy.deepcopy(module).double()
+            inputs = tuple(x.double() for x in inputs)
         with torch.no_grad():
-            return [tensor.numpy() for tensor in tensors_of(self.module(*self.inputs))]
+            return [tensor.numpy() for tensor in tensors_of(module(*inputs))]
+
+    def stored_as(self, memory: str) -> tuple[torch.Tensor, ...]:
+        """The inputs with images lying in memory in this order of axes."""
+        if not self.image:
+            return self.inputs
+        there = [self.image.index(axis) for axis in memory]
+        back = [memory.index(axis) for axis in self.image]
+        return tuple(x.permute(there).contiguous().permute(back) for x in self.inputs)
 
 
 class Function(torch.nn.Module):

@@ -63,6 +63,16 @@ def compile_table(results: Sequence[Result]) -> str:
     return "\n".join(lines)
 
 
+def error_table(results: Sequence[Result]) -> str:
+    """The largest error of a result over the largest value."""
+    names = _names(results)
+    lines = [f"| largest error | {' | '.join(names)} |", "|---" * (len(names) + 1) + "|"]
+    for result in results:
+        cells = [f"{result.errors[n]:.1e}" if n in result.errors else "-" for n in names]
+        lines.append(f"| {result.problem} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
 def geometric_mean(values: Sequence[float]) -> float:
     return math.exp(sum(map(math.log, values)) / len(values))
 
@@ -72,7 +82,7 @@ def absences(results: Sequence[Result]) -> list[str]:
         f"{name} does not run '{result.problem}': {reason}"
         for result in results
         for name, reason in result.absent.items()
-        if reason != "no numpy form"
+        if reason not in ("no numpy form", "no images")
     ]
 
 

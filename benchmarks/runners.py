@@ -7,6 +7,7 @@ tensors already; what it returns `Runner.arrays` turns into numpy arrays.
 from __future__ import annotations
 
 import contextlib
+import copy
 import importlib.util
 import io
 import os
@@ -89,11 +90,14 @@ class TorchEager(Runner):
     def function(self, problem: Problem) -> Callable[..., Any]:
         return problem.module
 
+    def inputs(self, problem: Problem) -> Sequence[Any]:
+        return problem.stored_as("NCHW")
+
     def prepare(self, problem: Problem) -> Call:
         import torch
 
         torch.set_num_threads(self.threads)
-        function, inputs = self.function(problem), problem.inputs
+        function, inputs = self.function(problem), self.inputs(problem)
 
         def call() -> Any:
             with torch.inference_mode():
@@ -103,6 +107,22 @@ class TorchEager(Runner):
 
     def arrays(self, result: Any) -> list[np.ndarray]:
         return [x.numpy() for x in tensors_of(result)]
+
+
+class TorchChannelsLast(TorchEager):
+    """Images and kernels with their channels last in memory."""
+
+    name = "torch, channels last"
+
+    def function(self, problem: Problem) -> Callable[..., Any]:
+        import torch
+
+        if not problem.image:
+            raise Unsuitable("no images")
+        return copy.deepcopy(problem.module).to(memory_format=torch.channels_last)
+
+    def inputs(self, problem: Problem) -> Sequence[Any]:
+        return problem.stored_as("NHWC")
 
 
 class TorchCompile(TorchEager):
@@ -203,5 +223,14 @@ class TVM(Runner):
 
 RUNNERS: dict[str, type[Runner]] = {
     runner.name: runner
-    for runner in (Ours, Numpy, TorchEager, TorchCompile, OnnxRuntime, OpenVINO, TVM)
+    for runner in (
+        Ours,
+        Numpy,
+        TorchEager,
+        TorchChannelsLast,
+        TorchCompile,
+        OnnxRuntime,
+        OpenVINO,
+        TVM,
+    )
 }
