@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import ctypes
 import importlib.util
+import os
 from collections.abc import Callable
 from functools import cache
 
 import pytest
+
+# Tests see what the compiler does now, and leave nothing in the user's cache.
+os.environ.setdefault("RELAX_MLIR_CACHE", "0")
 
 
 def _package(name: str) -> Callable[[], bool]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from relax_mlir import mlir
+from relax_mlir.driver.cached_compile import through_cache
 from relax_mlir.driver.cpu_pipeline import lower_to_machine_ir
 from relax_mlir.errors import CompileError
 from relax_mlir.ir import IRModule
@@ -54,15 +55,17 @@ def compile(
         from relax_mlir.relax.transform import BindParams
 
         module = BindParams("main", dict(params))(module)
-    if _has_relax(module.state):
-        module = _apply(module, relax_pipeline)
-    if tir_pipeline not in _TIR_PIPELINES:
-        module = _apply(module, tir_pipeline)
-    with mlir.scope():
-        state = module.state.clone()
-        state.target = chosen
-        code = lower_to_machine_ir(state, opt_level=_opt_level())
-    return _executable(code)
+
+    def lower() -> CompiledCode:
+        lowered = _apply(module, relax_pipeline) if _has_relax(module.state) else module
+        if tir_pipeline not in _TIR_PIPELINES:
+            lowered = _apply(lowered, tir_pipeline)
+        with mlir.scope():
+            state = lowered.state.clone()
+            state.target = chosen
+            return lower_to_machine_ir(state, opt_level=_opt_level())
+
+    return _executable(through_cache(module, chosen, (relax_pipeline, tir_pipeline), lower))
 
 
 def build(

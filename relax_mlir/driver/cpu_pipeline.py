@@ -12,7 +12,7 @@ from relax_mlir.mlir import ir
 from relax_mlir.runtime.compiled_code import CompiledCode, FunctionInfo
 from relax_mlir.transform.context import PassContext
 
-__all__ = ["CPU_BUILD_PIPELINE", "lower_to_machine_ir"]
+__all__ = ["CPU_BUILD_PIPELINE", "asked_cores", "lower_to_machine_ir"]
 
 KERNELS = (
     "tir-check-bounds,tir-bool-to-byte,tir-to-linalg,tir-decompose-reduction,"
@@ -20,7 +20,7 @@ KERNELS = (
     "scf-promote-accumulators,tir-lower-calls,linalg-fuse-elementwise,linalg-to-vector,"
     "memref-check-allocations"
 )
-HOST = "tir-make-packed-api,relax-to-host"
+HOST = "relax-lambda-lift,relax-resolve-closures,tir-make-packed-api,relax-to-host"
 CPU_BUILD_PIPELINE = f"builtin.module({KERNELS},{HOST},{CPU_PIPELINE})"
 """The whole way for a module whose loops run on one core."""
 
@@ -38,15 +38,16 @@ def lower_to_machine_ir(
     run(state, f"builtin.module({KERNELS},{HOST})")
     threads = 1
     if has_parallel_loops(state.functions()):
-        threads = num_threads(_asked_cores(state) if num_cores is None else num_cores)
+        threads = num_threads(asked_cores(state) if num_cores is None else num_cores)
     run(state, f"builtin.module({cpu_pipeline(threads)})")
     attributes = state.module.operation.attributes
-    keys = list(ir.ArrayAttr(attributes[CONSTANT_TABLE])) if CONSTANT_TABLE in attributes else []
-    constants = [state.constants[ir.StringAttr(key).value] for key in keys]
-    return CompiledCode(state.module, functions, constants, opt_level)
+    table = list(ir.ArrayAttr(attributes[CONSTANT_TABLE])) if CONSTANT_TABLE in attributes else []
+    keys = [ir.StringAttr(key).value for key in table]
+    constants = [state.constants[key] for key in keys]
+    return CompiledCode(state.module, functions, constants, opt_level, keys)
 
 
-def _asked_cores(state: ModuleState) -> int | None:
+def asked_cores(state: ModuleState) -> int | None:
     """The number of cores that the target or the PassContext (`num-cores`) asks for."""
     asked = getattr(state.target, "num_cores", None)
     return PassContext.current().config.get("num-cores") if asked is None else asked

@@ -8,7 +8,7 @@ library by `export_library`.
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -34,12 +34,18 @@ class FunctionInfo:
 
 @dataclass
 class CompiledCode:
-    """`module` is an `ir.Module` in the llvm dialect; `constants` are in the order of its table."""
+    """`module` is an `ir.Module` in the llvm dialect; `constants` are in the order of its table.
+
+    `constant_keys` are their names in the module's table of constants.  `on_engine` is called once
+    with the engine, when there is machine code.
+    """
 
     module: Any
     functions: Mapping[str, FunctionInfo]
     constants: Sequence[np.ndarray] = ()
     opt_level: int = 2
+    constant_keys: Sequence[str] = ()
+    on_engine: Callable[[Engine], None] | None = None
     _cache: dict[str, Any] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -51,10 +57,16 @@ class CompiledCode:
     def _engine(self) -> Engine:
         if "" not in self._cache:
             with mlir.scope():
-                engine = Engine(self.module, opt_level=self.opt_level)
+                engine = Engine(
+                    self.module,
+                    opt_level=self.opt_level,
+                    position_independent=self.on_engine is not None,
+                )
             if self.tensors:
                 engine.keep(self.tensors)
                 engine.function(SET_CONSTANTS)(*self.tensors)
+            if self.on_engine is not None:
+                self.on_engine(engine)
             self._cache[""] = engine
         return self._cache[""]
 

@@ -1,0 +1,244 @@
+"""Compiling by way of the cache on disk: what decides the code, and who files it.
+
+A module is looked up by a hash of its text, the pipelines, the target, this CPU, the PassContext
+and the compiler's own files.  Code that took long to make is linked and filed in the background
+once it is machine code; a program that ends waits for that.  Pipelines that are functions, and
+contexts with instruments, are not known by content: they compile as ever.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from contextvars import copy_context
+from functools import cache, cached_property
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from relax_mlir import mlir
+from relax_mlir.driver.cpu_pipeline import asked_cores
+from relax_mlir.errors import CompileError
+from relax_mlir.ir import IRModule
+from relax_mlir.lowering.linalg_to_vector.cpu_target import host_cpu
+from relax_mlir.lowering.passes import ModuleState
+from relax_mlir.lowering.to_llvm.ffi_support import support_module
+from relax_mlir.lowering.to_llvm.num_threads import num_threads
+from relax_mlir.mlir import ir
+from relax_mlir.runtime.artifact_cache import ArtifactCache, Entry, default_cache
+from relax_mlir.runtime.compiled_code import SET_CONSTANTS, CompiledCode
+from relax_mlir.runtime.engine import SUPPORT_SYMBOLS, Engine, openmp_library, uses_openmp
+from relax_mlir.runtime.export import find_compiler, link_shared
+from relax_mlir.runtime.ffi import tvm_ffi
+from relax_mlir.runtime.tensor import Tensor, tensor
+from relax_mlir.target import Target
+from relax_mlir.transform import PassContext
+
+__all__ = ["through_cache"]
+
+_SUPPORT = "support-{}.o"
+
+
+def through_cache(
+    module: IRModule, target: Target, pipelines: tuple[Any, Any], make: Callable[[], CompiledCode]
+) -> CompiledCode:
+    """The code that `make` compiles from `module`, or what an earlier process filed of it."""
+    store = default_cache()
+    key = _key(module, target, pipelines) if store is not None and find_compiler() else None
+    if store is None or key is None:
+        return make()
+    entry = store.load(key, module.state.constants)
+    if entry is not None:
+        context = copy_context()  # the PassContext of now, should the module be wanted after all
+        return CachedCode(entry, lambda: context.run(make))
+    started = time.perf_counter()
+    code = make()
+    at_hand = frozenset(module.state.constants)
+    lowering = time.perf_counter() - started
+    code.on_engine = lambda engine: _file_later(store, key, code, engine, at_hand, lowering)
+    return code
+
+
+class CachedCode(CompiledCode):
+    """Code in a library of the cache.  What needs the module itself compiles it after all."""
+
+    def __init__(self, entry: Entry, recompile: Callable[[], CompiledCode]) -> None:
+        self.functions = entry.functions
+        self.constants = entry.constants
+        self._entry = entry
+        self._recompile = recompile
+        self._cache: dict[str, Any] = {}
+        self._lock = threading.Lock()
+
+    @cached_property
+    def _compiled(self) -> CompiledCode:
+        return self._recompile()
+
+    @cached_property
+    def module(self) -> Any:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """The module in the llvm dialect, compiled when it is asked for."""
+        return self._compiled.module
+
+    @property
+    def opt_level(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self._compiled.opt_level
+
+    def _engine(self) -> Any:
+        if "" not in self._cache:
+            self._cache[""] = _loaded(self._entry)
+        return self._cache[""]
+
+
+class _Library:
+    """A loaded library of the cache with its constants; one a process, for its table is one."""
+
+    def __init__(self, entry: Entry) -> None:
+        self._module = tvm_ffi.load_module(str(entry.library))
+        self._tensors: list[Tensor] = [tensor(array) for array in entry.constants]
+        if self._tensors:
+            self._module.get_function(SET_CONSTANTS)(*self._tensors)
+
+    def function(self, name: str) -> Any:
+        return self._module.get_function(name)
+
+
+# Never unloaded: functions may outlive every executable, and the constants are pages of files.
+_LIBRARIES: dict[Path, _Library] = {}
+_LOADING = threading.Lock()
+
+
+def _loaded(entry: Entry) -> _Library:
+    with _LOADING:
+        found = _LIBRARIES.get(entry.library)
+        if found is None:
+            found = _LIBRARIES[entry.library] = _Library(entry)
+        return found
+
+
+# -- what decides the code ------------------------------------------------------------------------
+
+
+def _key(module: IRModule, target: Target, pipelines: tuple[Any, Any]) -> str | None:
+    """The entry's name; None when something that decides the code is not known by content."""
+    context = PassContext.current()
+    if context.instruments or context.trace is not None:
+        return None
+    if not all(part is None or isinstance(part, str) for part in pipelines):
+        return None
+    with mlir.scope():
+        text = str(module.state.module)
+        threads = num_threads(asked_cores(ModuleState(module.state.module, target=target)))
+    cpu = host_cpu()
+    parts = (
+        text,
+        module.state.attributes,
+        target.export(),
+        (cpu.vector_bits, cpu.l1_bytes, cpu.l2_bytes, cpu.num_cores, sorted(cpu.features)),
+        threads,
+        pipelines,
+        (context.opt_level, context.required_pass, context.disabled_pass, context.config),
+        _compiler(),
+    )
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(repr(part).encode() if not isinstance(part, str) else part.encode())
+        digest.update(b"\0")
+    return digest.hexdigest()[:40]
+
+
+@cache
+def _compiler() -> str:
+    """The compiler's own version: its files, and the wheels below it."""
+    digest = hashlib.sha256()
+    root = Path(__file__).resolve().parent.parent
+    for folder in (root, (root / "dialects").resolve(), (root / "lowering").resolve()):
+        for path in sorted(folder.rglob("*")):
+            if path.suffix in (".py", ".mlir"):
+                status = path.stat()
+                digest.update(f"{path}:{status.st_mtime_ns}:{status.st_size}\n".encode())
+    wheels = [f"{name} {metadata.version(name)}" for name in ("torch-mlir", "apache-tvm-ffi")]
+    return " ".join([digest.hexdigest(), *wheels])
+
+
+# -- filing ---------------------------------------------------------------------------------------
+
+
+def _file_later(
+    store: ArtifactCache,
+    key: str,
+    code: CompiledCode,
+    engine: Engine,
+    at_hand: frozenset[str],
+    lowering: float,
+) -> None:
+    """Write the object now, link and file it on a thread of its own."""
+    started = time.perf_counter()
+    first = engine.function(next(iter(code.functions)))
+    seconds = lowering + time.perf_counter() - started
+    if first is None or seconds < _worthwhile():
+        return
+    try:
+        store.root.mkdir(parents=True, exist_ok=True)
+        folder = Path(tempfile.mkdtemp(prefix=".link-", dir=store.root))
+        engine.dump_object(str(folder / "module.o"))
+        libraries = [str(_support_object(store.root))]
+        if uses_openmp(code.module):
+            libraries.append(openmp_library())
+    except (OSError, CompileError):
+        return
+    constants = dict(zip(code.constant_keys, code.constants, strict=True))
+
+    def link() -> None:
+        made = folder / "module.so"
+        try:
+            link_shared(str(made), [str(folder / "module.o"), *libraries], options=_LINK)
+            store.store(key, made, code.functions, constants, at_hand)
+        except (CompileError, OSError):
+            return
+        finally:
+            _remove(folder)
+
+    threading.Thread(target=link, name="relax_mlir cache").start()
+
+
+# Symbols of the FFI's library are found in the process, when they are first called.
+_LINK = ("-Wl,-z,lazy", "-Wl,--allow-shlib-undefined")
+
+
+def _remove(folder: Path) -> None:
+    for file in folder.iterdir():
+        file.unlink(missing_ok=True)
+    folder.rmdir()
+
+
+def _worthwhile() -> float:
+    """Modules that compile within this many seconds are not filed."""
+    try:
+        return float(os.environ.get("RELAX_MLIR_CACHE_MIN_SECONDS", "0.2"))
+    except ValueError:
+        return 0.2
+
+
+def _support_object(root: Path) -> Path:
+    """The support functions of host code as an object that every entry is linked with."""
+    path = root / _SUPPORT.format(hashlib.sha256(_compiler().encode()).hexdigest()[:16])
+    if path.exists():
+        return path
+    with mlir.scope():
+        module = support_module()
+        external = ir.Attribute.parse("#llvm.linkage<external>")
+        for op in module.body.operations:
+            name = ir.StringAttr(op.attributes["sym_name"]).value
+            if name in SUPPORT_SYMBOLS:
+                op.attributes["linkage"] = external
+        engine = Engine(module, share_support=False, position_independent=True)
+    engine.address(next(iter(SUPPORT_SYMBOLS)))
+    with tempfile.TemporaryDirectory(dir=root, prefix=".support-") as folder:
+        made = os.path.join(folder, "support.o")
+        engine.dump_object(made)
+        os.replace(made, path)
+    return path
