@@ -17,6 +17,11 @@ MODULES = {
     "tirx": "tir",
     "s_tir": "tir",
     "s_tir.schedule": "tir.schedule",
+    **{
+        f"{tir}.dlight{part}": f"dlight{part}"
+        for tir in ("tir", "s_tir")
+        for part in ("", ".analysis", ".base", ".cpu", ".gpu")
+    },
     "nd": "runtime.ndarray",
     "runtime.nd": "runtime.ndarray",
     "ir.transform": "transform",

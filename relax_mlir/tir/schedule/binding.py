@@ -15,7 +15,7 @@ from relax_mlir.tir.schedule.analysis import (
 from relax_mlir.tir.schedule.bindings import bindings_determine, same_iteration
 from relax_mlir.tir.schedule.compute_location import covers
 from relax_mlir.tir.schedule.error import Refusal, label
-from relax_mlir.tir.schedule.index import defining
+from relax_mlir.tir.schedule.index import as_index, defining
 from relax_mlir.tir.schedule.ordering import accumulates, require_orderable
 from relax_mlir.tir.schedule.state import ScheduleState
 
@@ -47,7 +47,8 @@ def bind(state: ScheduleState, loop: ForOp, thread_axis: str) -> None:
     if thread_axis not in THREAD_AXES:
         raise Refusal(f'"{thread_axis}" is no thread axis', loop,
                       hint="one of " + ", ".join(THREAD_AXES))  # fmt: skip
-    require_parallel(loop, thread_axis)
+    if as_index(loop.extent).as_constant() != 1:  # one iteration may run anywhere
+        require_parallel(loop, thread_axis)
     _require_one_thread(loop, thread_axis)
     set_kind(loop, "thread_binding", thread_axis)
 

@@ -1,0 +1,100 @@
+"""Sizes: of elements, loops and thread blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from relax_mlir import mlir
+from relax_mlir.dialects.tir.loops import ForOp
+from relax_mlir.target import Target
+from relax_mlir.tir.schedule import LoopRV, Schedule
+from relax_mlir.tir.schedule.index import as_index
+
+_THREADS = {"cuda": 1024, "nvptx": 1024, "rocm": 256, "metal": 256, "opencl": 256, "vulkan": 256}
+"""Threads of a block that default schedules use, by the target's kind."""
+
+_SHARED_MEMORY = {"cuda": 49152, "nvptx": 49152, "rocm": 65536, "metal": 32768}
+"""Bytes of shared memory of a block, by the target's kind."""
+
+
+def get_bytes(dtype: object) -> int:
+    """The bytes of an element of a dtype ("float16": 2)."""
+    from relax_mlir.dialects.dtypes import bits
+
+    return (bits(str(dtype)) + 7) // 8
+
+
+def get_extent(sch: Schedule, loop_rv: LoopRV) -> int | str:
+    """A loop's extent: an int, or the symbolic expression as text."""
+    with mlir.scope():
+        extent = as_index(sch.get(loop_rv).extent)
+        constant = extent.as_constant()
+        return str(extent) if constant is None else constant
+
+
+def auto_vectorize(sch: Schedule, loop: LoopRV, max_vec: int) -> None:
+    """Vectorize a loop of a constant extent, `max_vec` lanes at a time."""
+    extent = get_extent(sch, loop)
+    if not isinstance(extent, int):
+        return
+    sch.vectorize(loop if extent <= max_vec else sch.split(loop, factors=[None, max_vec])[-1])
+
+
+def max_threads_per_block(target: Target) -> int:
+    """The most threads that a block of the target may have."""
+    for name in ("max_threads_per_block", "max_num_threads"):
+        if target.attrs.get(name) is not None:
+            return int(target.attrs[name])
+    return 1024 if target.kind.name in ("cuda", "nvptx") else 256
+
+
+def max_shared_memory_per_block(target: Target) -> int:
+    """The bytes of shared memory that a block of the target may have without asking for more."""
+    given = target.attrs.get("max_shared_memory_per_block")
+    return int(given) if given is not None else _SHARED_MEMORY.get(target.kind.name, 16384)
+
+
+def suggest_threads_per_block(
+    target: Target,
+    loops: Sequence[ForOp | int | str],
+    max_threads_for_dynamic_loop: int = 32,
+) -> list[int]:
+    """Threads for each of some loops: powers of two, those of constant extents first.
+
+    A loop is its operation or its extent; what constant ones leave goes to the first dynamic one.
+    """
+    left = min(_THREADS.get(target.kind.name, 64), max_threads_per_block(target))
+    extents = [_extent(loop) for loop in loops]
+    chosen: dict[int, int] = {}
+    for number, extent in enumerate(extents):
+        if isinstance(extent, int):
+            chosen[number] = _power_of_two(min(extent, left))
+            left //= chosen[number]
+    dynamic = [number for number, extent in enumerate(extents) if not isinstance(extent, int)]
+    for number in dynamic:
+        chosen[number] = _power_of_two(min(max_threads_for_dynamic_loop, left))
+        left //= chosen[number]
+    if dynamic:
+        chosen[dynamic[0]] *= max(left, 1)
+    return [chosen[number] for number in range(len(extents))]
+
+
+def largest_factor(number: int | str, factors: Sequence[int]) -> int:
+    """The largest of some factors that divides a number, 1 when none does."""
+    if not isinstance(number, int):
+        return 1
+    return next((f for f in sorted(factors, reverse=True) if number % f == 0), 1)
+
+
+def _extent(loop: ForOp | int | str) -> int | str:
+    if isinstance(loop, (int, str)):
+        return loop
+    with mlir.scope():
+        extent = as_index(loop.extent)
+        constant = extent.as_constant()
+        return str(extent) if constant is None else constant
+
+
+def _power_of_two(number: int) -> int:
+    """The largest power of two that is not larger; 1 for less than 1."""
+    return 1 << (max(number, 1).bit_length() - 1)

@@ -1,0 +1,5 @@
+"""Rules for GPUs."""
+
+from relax_mlir.dlight.gpu.fallback import Fallback
+
+__all__ = ["Fallback"]
