@@ -34,7 +34,7 @@ from relax_mlir.runtime.compiled_code import SET_CONSTANTS, CompiledCode
 from relax_mlir.runtime.engine import SUPPORT_SYMBOLS, Engine, openmp_library, uses_openmp
 from relax_mlir.runtime.export import find_compiler, link_shared
 from relax_mlir.runtime.ffi import tvm_ffi
-from relax_mlir.runtime.tensor import Tensor, tensor
+from relax_mlir.runtime.tensor import Tensor, constant_tensor
 from relax_mlir.target import Target
 from relax_mlir.transform import PassContext
 
@@ -98,7 +98,7 @@ class _Library:
 
     def __init__(self, entry: Entry) -> None:
         self._module = tvm_ffi.load_module(str(entry.library))
-        self._tensors: list[Tensor] = [tensor(array) for array in entry.constants]
+        self._tensors: list[Tensor] = [constant_tensor(array) for array in entry.constants]
         if self._tensors:
             self._module.get_function(SET_CONSTANTS)(*self._tensors)
 
@@ -130,7 +130,7 @@ def _key(module: IRModule, target: Target, pipelines: tuple[Any, Any]) -> str | 
     if not all(part is None or isinstance(part, str) for part in pipelines):
         return None
     with mlir.scope():
-        text = str(module.state.module)
+        text = module.state.module.operation.get_asm(assume_verified=True)
         threads = num_threads(asked_cores(ModuleState(module.state.module, target=target)))
     cpu = host_cpu()
     parts = (

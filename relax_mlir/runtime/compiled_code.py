@@ -18,7 +18,7 @@ import numpy as np
 from relax_mlir import mlir
 from relax_mlir.errors import Error
 from relax_mlir.runtime.engine import Engine
-from relax_mlir.runtime.tensor import Tensor, tensor
+from relax_mlir.runtime.tensor import Tensor, constant_tensor
 
 __all__ = ["CompiledCode", "FunctionInfo"]
 
@@ -52,7 +52,7 @@ class CompiledCode:
     @cached_property
     def tensors(self) -> list[Tensor]:
         """The constants as tensors; they live as long as the code."""
-        return [tensor(array) for array in self.constants]
+        return [constant_tensor(array) for array in self.constants]
 
     def _engine(self) -> Engine:
         if "" not in self._cache:

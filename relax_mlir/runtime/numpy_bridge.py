@@ -15,6 +15,7 @@ import ml_dtypes
 import numpy as np
 
 __all__ = [
+    "ALIGNMENT",
     "PLAIN",
     "aligned_storage",
     "dtype_name",
@@ -24,7 +25,7 @@ __all__ = [
     "to_bytes",
 ]
 
-_ALIGNMENT = 64
+ALIGNMENT = 64
 
 # Element types by TVM's name that need `ml_dtypes`.
 _EXTENDED = {
@@ -78,8 +79,8 @@ def aligned_storage(shape: Sequence[int], name: str) -> np.ndarray:
     """
     itemsize = 1 if packed_bits(name) else numpy_dtype(name).itemsize
     nbytes = prod(shape) * itemsize
-    block = np.empty(nbytes + _ALIGNMENT, np.uint8)
-    start = -block.ctypes.data % _ALIGNMENT
+    block = np.empty(nbytes + ALIGNMENT, np.uint8)
+    start = -block.ctypes.data % ALIGNMENT
     return block[start : start + nbytes].view(f"u{itemsize}").reshape(shape)
 
 

@@ -17,7 +17,7 @@ from relax_mlir.runtime import numpy_bridge as bridge
 from relax_mlir.runtime.device import require_cpu
 from relax_mlir.runtime.ffi import tvm_ffi
 
-__all__ = ["Tensor", "convert", "empty", "from_dlpack", "tensor"]
+__all__ = ["Tensor", "constant_tensor", "convert", "empty", "from_dlpack", "tensor"]
 
 # Offset of the DLTensor in a tensor object and of its dtype word (dlpack.h, tvm/ffi/c_api.h).
 _OBJECT_HEADER = 24
@@ -164,6 +164,19 @@ def tensor(arr: Any, device: Any = None, mem_scope: str | None = None) -> Tensor
     """
     values = _as_array(arr)
     return empty(values.shape, values.dtype, device, mem_scope).copyfrom(values)
+
+
+def constant_tensor(array: np.ndarray) -> Tensor:
+    """A tensor on the CPU of an array that nobody writes: its own memory where that is aligned as
+    tensors are, else a copy."""
+    name = bridge.dtype_name(array.dtype)
+    flags = array.flags
+    fits = flags.c_contiguous and flags.writeable and bridge.packed_bits(name) is None
+    if not fits or array.size == 0 or array.ctypes.data % bridge.ALIGNMENT:
+        return tensor(array)
+    made = tvm_ffi.from_dlpack(array.view(f"u{array.itemsize}"))
+    ctypes.memmove(made.__chandle__() + _OBJECT_HEADER + _DTYPE, _dtype_word(name), 4)
+    return made
 
 
 def _as_array(arr: Any) -> np.ndarray:
