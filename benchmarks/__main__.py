@@ -29,6 +29,7 @@ def main() -> None:
     # Read by the libraries when they are imported, so before anything else.
     for name in ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE"):
         os.environ.pop(name, None)
+    os.environ.setdefault("RELAX_MLIR_CACHE", "0")  # compile times are those of compiling
     for name in _THREADS:
         os.environ[name] = str(counts[0])
     if options.suite == "seeds":
