@@ -18,6 +18,14 @@ class DimsAttr(Relax.Attribute, name="dims"):
     dims: ir.ArrayAttr
 
 
+class PlacedAttr(Relax.Attribute, name="placed"):
+    """`#relax.placed<["n", 784 : i64], ["vdevice", "cuda:0"]>`: the dimensions (empty when unknown)
+    and where a tensor lives, `["vdevice", device]` or `["mesh", mesh, placement]`."""
+
+    dims: ir.ArrayAttr
+    place: ir.ArrayAttr
+
+
 class UntypedTensorType(Relax.Type, name="untyped_tensor"):
     """A tensor of unknown dtype: its dimensions (empty when unknown) and rank (-1: unknown)."""
 

@@ -36,6 +36,15 @@ def _same(kinds: Kinds, attributes: Attributes) -> ir.Type:
     return kinds[0]
 
 
+def _moved(kinds: Kinds, attributes: Attributes) -> ir.Type:
+    """The tensor on the other device; where its rank or dtype is not known, neither is that."""
+    info = infer.tensor(kinds[0])
+    if info.dtype is None or info.ndim < 0:
+        return kinds[0]
+    place = ("vdevice", str(attributes["dst_vdevice"]))
+    return types.tensor_type(info.dims, info.dtype, info.ndim, place)
+
+
 define("print", ["*values"], _print, {"format": ""}, pure=False, doc="Print values, by a format.")
 define(
     "assert_op",
@@ -49,7 +58,7 @@ define("null_value", [], _null, doc="No object.")
 define(
     "to_vdevice",
     ["data"],
-    _same,
+    _moved,
     {"dst_vdevice": "llvm"},
     doc="A tensor on another device; on one device the tensor itself.",
 )

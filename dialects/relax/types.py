@@ -6,6 +6,7 @@
 | shape with symbols, dtype | `tensor<?x784xf32, #relax.dims<["n", 784]>>` |
 | rank and dtype | `tensor<?x?xf32>` |
 | dtype | `tensor<*xf32>` |
+| shape, dtype and place | `tensor<4xf32, #relax.placed<[4 : i64], ["vdevice", "cuda:0"]>>` |
 | no dtype | `!relax.untyped_tensor<dims, ndim>` |
 
 Tuples are builtin `tuple<...>`; functions are builtin function types.
@@ -23,6 +24,7 @@ from relax_mlir.dialects.relax.dialect import (
     CallableType,
     DimsAttr,
     ObjectType,
+    PlacedAttr,
     PrimType,
     ShapeType,
     UntypedTensorType,
@@ -33,11 +35,15 @@ from relax_mlir.mlir import dynamic, ir
 @dataclass(frozen=True)
 class TensorInfo:
     """What is known of a tensor: `dims` is None when the shape is unknown, `ndim` then is its
-    rank or -1; `dtype` is None when unknown."""
+    rank or -1; `dtype` is None when unknown.
+
+    `place` is where it lives when the program says so: `("vdevice", "cuda:0")`, or, of a tensor
+    that is spread over a device mesh, `("mesh", "mesh[0]", "S[0]")`."""
 
     dims: tuple[Dim, ...] | None
     dtype: str | None
     ndim: int = -1
+    place: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.dims is not None:
@@ -51,7 +57,7 @@ class TensorInfo:
         return replace(self, dtype=dtype)
 
     def to_type(self) -> ir.Type:
-        return tensor_type(self.dims, self.dtype, self.ndim)
+        return tensor_type(self.dims, self.dtype, self.ndim, self.place)
 
 
 @dataclass(frozen=True)
@@ -83,9 +89,19 @@ def _rank_attr(ndim: int) -> ir.IntegerAttr:
     return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), ndim)
 
 
-def tensor_type(dims: Iterable[Dim] | None, dtype: str | None, ndim: int = -1) -> ir.Type:
-    """The MLIR type of a tensor of which this much is known."""
+def tensor_type(
+    dims: Iterable[Dim] | None,
+    dtype: str | None,
+    ndim: int = -1,
+    place: Sequence[str] = (),
+) -> ir.Type:
+    """The MLIR type of a tensor of which this much is known.
+
+    Raises ValueError for a place without a dtype and rank.
+    """
     known = None if dims is None else [dim_algebra.canonical(d) for d in dims]
+    if place:
+        return _placed_type(known, dtype, ndim, place)
     if dtype is None:
         rank = ndim if known is None else len(known)
         return UntypedTensorType.get(_dims_attr(known or []), _rank_attr(rank))
@@ -98,6 +114,21 @@ def tensor_type(dims: Iterable[Dim] | None, dtype: str | None, ndim: int = -1) -
         return ir.RankedTensorType.get(known, element)
     sizes = [dim if isinstance(dim, int) else dynamic() for dim in known]
     return ir.RankedTensorType.get(sizes, element, encoding=DimsAttr.get(_dims_attr(known)))
+
+
+def _placed_type(
+    dims: list[Dim] | None, dtype: str | None, ndim: int, place: Sequence[str]
+) -> ir.Type:
+    if dtype is None or (dims is None and ndim < 0):
+        raise ValueError("a tensor on a device has a dtype and a rank")
+    sizes = dims if dims is not None else ["?"] * ndim
+    return ir.RankedTensorType.get(
+        [dim if isinstance(dim, int) else dynamic() for dim in sizes],
+        dtypes.to_mlir(dtype),
+        encoding=PlacedAttr.get(
+            _dims_attr(dims or []), ir.ArrayAttr.get([ir.StringAttr.get(part) for part in place])
+        ),
+    )
 
 
 def shape_type(dims: Iterable[Dim] | None, ndim: int = -1) -> ir.Type:
@@ -133,6 +164,8 @@ def tensor_info(kind: ir.Type) -> TensorInfo | None:
     """What is known of a tensor type; None when `kind` is no tensor."""
     if isinstance(kind, ir.RankedTensorType):
         dtype = dtypes.from_mlir(kind.element_type)
+        if isinstance(kind.encoding, PlacedAttr):
+            return _placed_info(kind.encoding, dtype, kind.rank)
         if kind.encoding is not None:
             return TensorInfo(_read_dims(DimsAttr(kind.encoding).dims), dtype)
         if kind.has_static_shape:
@@ -145,6 +178,12 @@ def tensor_info(kind: ir.Type) -> TensorInfo | None:
         ndim = ir.IntegerAttr(kind.ndim).value
         return TensorInfo(read if len(read) == ndim else None, None, ndim)
     return None
+
+
+def _placed_info(encoding: PlacedAttr, dtype: str, rank: int) -> TensorInfo:
+    dims = _read_dims(encoding.dims)
+    place = tuple(ir.StringAttr(part).value for part in ir.ArrayAttr(encoding.place))
+    return TensorInfo(dims if len(dims) == rank else None, dtype, rank, place)
 
 
 def shape_info(kind: ir.Type) -> ShapeInfo | None:
@@ -268,7 +307,7 @@ def describe(kind: ir.Type) -> str:
 
 
 def _describe_tensor(info: TensorInfo) -> str:
-    parts = []
+    parts: list[str] = []
     if info.dims is not None:
         inner = ", ".join(map(str, info.dims))
         parts.append(f"({inner},)" if len(info.dims) == 1 else f"({inner})")
@@ -276,4 +315,19 @@ def _describe_tensor(info: TensorInfo) -> str:
         parts.append(f'"{info.dtype}"' if info.dims is not None else f'dtype="{info.dtype}"')
     if info.dims is None and info.ndim >= 0:
         parts.append(f"ndim={info.ndim}")
+    if info.place:
+        return f"R.{placed_form(info.place, parts)}"
     return f"R.Tensor({', '.join(parts)})"
+
+
+def placed_form(place: Sequence[str], parts: list[str]) -> str:
+    """`Tensor((4,), "float32", vdevice="cuda:0")` or `DTensor((4,), "float32", "mesh[0]", "R")`:
+    the parts of a tensor type with where it lives."""
+    if place[0] == "vdevice":
+        return f"Tensor({', '.join([*parts, _keyword('vdevice', place[1])])})"
+    mesh = [_keyword("device_mesh", place[1]), _keyword("placement", place[2])]
+    return f"DTensor({', '.join([*parts, *mesh])})"
+
+
+def _keyword(name: str, text: str) -> str:
+    return f'{name}="{text}"'

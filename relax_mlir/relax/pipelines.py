@@ -6,14 +6,21 @@ from collections.abc import Callable
 from typing import Any
 
 from relax_mlir.errors import PassError
+from relax_mlir.lowering.relax.remove_vdevice import RemoveVDevice
 from relax_mlir.relax import transform
-from relax_mlir.transform.passes import Pass, Sequential
+from relax_mlir.transform.passes import LoweringPass, Pass, Sequential
+
+
+def _one_device() -> Pass:
+    """Refuses programs for several devices."""
+    return LoweringPass("RemoveVDevice", RemoveVDevice())
 
 
 def zero_pipeline(*, enable_warning: bool = False) -> Pass:
     """Operators to TensorIR functions, constants folded, calls fused."""
     return Sequential(
         [
+            _one_device(),
             transform.LegalizeOps(enable_warning=enable_warning),
             transform.AnnotateTIROpPattern(),
             transform.FoldConstant(),
@@ -33,6 +40,7 @@ def default_build_pipeline() -> Pass:
     """
     return Sequential(
         [
+            _one_device(),
             transform.DeadCodeElimination(),
             transform.EliminateCommonSubexpr(),
             transform.ConvertToDataflow(),

@@ -52,7 +52,8 @@ class StructInfo:
 
 class TensorType(StructInfo):
     """A tensor: `shape` is a sequence of dimensions, a ShapeExpr or None; `ndim` the rank when the
-    shape is unknown (-1: unknown too); `dtype` a name or None."""
+    shape is unknown (-1: unknown too); `dtype` a name or None; `vdevice` where it lives, as
+    "cuda:0" or `I.vdevice("cuda", 0)`."""
 
     def __init__(
         self,
@@ -60,17 +61,16 @@ class TensorType(StructInfo):
         dtype: Any = "float32",
         ndim: int = -1,
         *,
-        vdevice: None = None,
+        vdevice: Any = None,
     ):
-        if vdevice is not None:
-            raise TypeError("virtual devices are not supported: a tensor lives on the CPU")
         if isinstance(shape, str):
             raise TypeError(f"a shape is a sequence of dimensions, got the string {shape!r}")
         with mlir.scope():
             dims = None if shape is None else _dims_of(shape)
             if dims is not None and ndim not in (-1, len(dims)):
                 raise ValueError(f"ndim={ndim} does not fit a shape of rank {len(dims)}")
-            super().__init__(types.tensor_type(dims, canonical_dtype(dtype), ndim))
+            place = () if vdevice is None else ("vdevice", _device_text(vdevice))
+            super().__init__(types.tensor_type(dims, canonical_dtype(dtype), ndim, place))
 
     @property
     def info(self) -> types.TensorInfo:
@@ -96,6 +96,32 @@ class TensorType(StructInfo):
     @property
     def ndim(self) -> int:
         return self.info.ndim
+
+    @property
+    def vdevice(self) -> str | None:
+        """The device a tensor lives on, as text; None when the program does not say."""
+        place = self.info.place
+        return place[1] if place[:1] == ("vdevice",) else None
+
+
+class DTensorType(TensorType):
+    """A tensor that is spread over a device mesh (`"mesh[0]"`): `placement` says how, for each
+    dimension of the mesh: `"S[0]"` splits an axis, `"R"` repeats the tensor."""
+
+    def __init__(self, shape: Any, dtype: Any, device_mesh: Any, placement: Any, ndim: int = -1):
+        with mlir.scope():
+            place = ("mesh", str(device_mesh), str(placement))
+            dims = None if shape is None else _dims_of(shape)
+            made = types.tensor_type(dims, canonical_dtype(dtype), ndim, place)
+            StructInfo.__init__(self, made)
+
+    @property
+    def device_mesh(self) -> str:
+        return self.info.place[1]
+
+    @property
+    def placement(self) -> str:
+        return self.info.place[2]
 
 
 class ShapeType(StructInfo):
@@ -238,7 +264,13 @@ def from_mlir_type(kind: ir.Type) -> StructInfo:
     raise TypeError(f"{kind} is not a type of Relax values")
 
 
+def _is_distributed(kind: ir.Type) -> bool:
+    info = types.tensor_info(kind)
+    return info is not None and info.place[:1] == ("mesh",)
+
+
 _FACES: tuple[tuple[Any, type[StructInfo]], ...] = (
+    (_is_distributed, DTensorType),
     (types.is_tensor, TensorType),
     (lambda kind: types.tuple_fields(kind) is not None, TupleType),
     (lambda kind: types.shape_info(kind) is not None, ShapeType),
@@ -253,6 +285,13 @@ def _dims_of(shape: Any) -> tuple[Dim, ...]:
     return dims if dims is not None else symbols.to_dims(shape)
 
 
+def _device_text(device: Any) -> str:
+    """ "cuda:0:global" of a text, of an `I.vdevice`, or of an index among the module's."""
+    if isinstance(device, int):
+        return f"vdevice:{device}"
+    return str(device)
+
+
 def _shape_expr(dims: tuple[Dim, ...] | None) -> Any:
     from relax_mlir.relax.expr import ShapeExpr
 
@@ -262,6 +301,7 @@ def _shape_expr(dims: tuple[Dim, ...] | None) -> Any:
 Type = StructInfo
 AnyType = ObjectType
 TensorStructInfo = TensorType
+DTensorStructInfo = DTensorType
 ShapeStructInfo = ShapeType
 TupleStructInfo = TupleType
 PrimStructInfo = PrimType

@@ -30,7 +30,10 @@ class TypeStyle:
         """TVMScript of a type."""
         tensor = types.tensor_info(kind)
         if tensor is not None:
-            return f"{self.relax}.Tensor({self._tensor(tensor)})"
+            parts = self._tensor(tensor)
+            if tensor.place:
+                return f"{self.relax}.{types.placed_form(tensor.place, parts)}"
+            return f"{self.relax}.Tensor({', '.join(parts)})"
         fields = types.tuple_fields(kind)
         if fields is not None:
             inner = ", ".join(map(self.text, fields))
@@ -56,7 +59,7 @@ class TypeStyle:
         text = _DimText(self).text(dim)
         return f'"{text}"' if self.quoted else text
 
-    def _tensor(self, info: types.TensorInfo) -> str:
+    def _tensor(self, info: types.TensorInfo) -> list[str]:
         parts: list[str] = []
         if info.dims is not None:
             parts.append(self._group([self.dim(dim) for dim in info.dims]))
@@ -64,7 +67,7 @@ class TypeStyle:
             parts.append(f'dtype="{info.dtype}"')
         if info.dims is None and info.ndim >= 0:
             parts.append(f"ndim={info.ndim}")
-        return ", ".join(parts)
+        return parts
 
     def _prim(self, dtype: str, value: Dim | None) -> str:
         parts = [] if value is not None and dtype == "int64" else [f'"{dtype}"']

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from relax_mlir.script.parser.entry import current_module, ir_module, pyfunc
 
 __all__ = [
+    "DeviceMesh",
+    "Range",
+    "VDevice",
     "dummy_global_info",
     "ir_module",
     "meta_var",
@@ -86,9 +90,46 @@ class GlobalInfo:
         return f"I.{self.kind}({', '.join(repr(v) for v in self.fields.values())})"
 
 
-def vdevice(target: Any = None, vdevice_id: int = 0, memory_scope: str = "global") -> GlobalInfo:
+class VDevice(GlobalInfo):
+    """A virtual device (TVM's `tvm.ir.VDevice`); as text "cuda:0:global"."""
+
+    def __init__(self, target: Any = None, vdevice_id: int = 0, memory_scope: str = "global"):
+        super().__init__(
+            "vdevice", target=target, vdevice_id=vdevice_id, memory_scope=memory_scope
+        )
+
+    def __str__(self) -> str:
+        """The kind of the target, the index and the scope, as types name a device."""
+        target = self.fields["target"]
+        kind = target.get("kind") if isinstance(target, Mapping) else target
+        parts = (kind, self.fields["vdevice_id"], self.fields["memory_scope"])
+        return ":".join(str(part) for part in parts)
+
+
+class DeviceMesh(GlobalInfo):
+    """A mesh of devices for distributed tensors: its shape and the devices' numbers."""
+
+    def __init__(self, shape: Sequence[int], device_ids: Any):
+        super().__init__("device_mesh", shape=tuple(shape), device_ids=device_ids)
+
+    def __repr__(self) -> str:
+        ids = self.fields["device_ids"]
+        if isinstance(ids, Range):
+            ids = f"I.Range({ids.start}, {ids.stop})"
+        return f"R.device_mesh({self.fields['shape']!r}, {ids})"
+
+
+@dataclass(frozen=True)
+class Range:
+    """`I.Range(0, 4)`: the numbers of devices."""
+
+    start: int
+    stop: int
+
+
+def vdevice(target: Any = None, vdevice_id: int = 0, memory_scope: str = "global") -> VDevice:
     """A virtual device: a target, an index among those of the target, and a memory scope."""
-    return GlobalInfo("vdevice", target=target, vdevice_id=vdevice_id, memory_scope=memory_scope)
+    return VDevice(target, vdevice_id, memory_scope)
 
 
 def dummy_global_info() -> GlobalInfo:

@@ -12,12 +12,22 @@ from relax_mlir.relax import op as _op
 from relax_mlir.relax.convenience import dtype, prim_value, shape, str, tuple
 from relax_mlir.relax.expr import ExternFunc, ShapeExpr, const
 from relax_mlir.script.forms import relax as _forms
-from relax_mlir.script.forms.relax import array, dataflow, emit_te, func_attr, match_cast, output
+from relax_mlir.script.forms.relax import (
+    array,
+    dataflow,
+    device,
+    emit_te,
+    func_attr,
+    match_cast,
+    output,
+)
+from relax_mlir.script.ir import DeviceMesh as device_mesh
 from relax_mlir.script.parser.entry import FunctionDecorator
 
 __all__ = [
     "Any",
     "Callable",
+    "DTensor",
     "ExternFunc",
     "Object",
     "Prim",
@@ -28,6 +38,8 @@ __all__ = [
     "array",
     "const",
     "dataflow",
+    "device",
+    "device_mesh",
     "dtype",
     "emit_te",
     "func_attr",
@@ -46,6 +58,7 @@ function = FunctionDecorator(
     {"pure": True, "private": False, "check_well_formed": True},
 )
 Tensor = _forms.TensorForm()
+DTensor = _forms.DTensorForm()
 Shape = _forms.ShapeForm()
 Tuple = _forms.TupleForm()
 Prim = _forms.PrimForm()

@@ -62,7 +62,7 @@ def test_text(kind: relax.StructInfo, text: str) -> None:
         (lambda: relax.TensorType((True,)), "a dimension is an integer"),
         (lambda: relax.TupleType([3]), "expected a type"),
         (lambda: relax.PrimType(), "needs a dtype or a value"),
-        (lambda: relax.TensorType((2,), vdevice="cuda"), "virtual devices"),
+        (lambda: relax.TensorType(None, ndim=-1, vdevice="cuda"), "a dtype and a rank"),
     ],
 )
 def test_refused(make, message: str) -> None:

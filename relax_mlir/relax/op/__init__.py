@@ -12,7 +12,7 @@ from typing import Any
 
 from relax_mlir import mlir
 from relax_mlir.dialects.relax.spec import SPECS
-from relax_mlir.relax.op import special
+from relax_mlir.relax.op import distributed, index_maps, special
 from relax_mlir.relax.op.generate import operator_function
 
 mlir.context()  # declares the operators
@@ -40,8 +40,9 @@ def _place(name: str, function: Any) -> None:
 
 for _name, _spec in SPECS.items():
     _place(_name, operator_function(_spec))
-for _name, _function in special.FUNCTIONS.items():
-    _place(_name, _function)
+for _table in (special.FUNCTIONS, distributed.FUNCTIONS, index_maps.FUNCTIONS):
+    for _name, _function in _table.items():
+        _place(_name, _function)
 for _alias, _name in special.ALIASES.items():
     if _name in SPECS:
         _place(_alias, operator_function(SPECS[_name]))

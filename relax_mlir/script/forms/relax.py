@@ -12,6 +12,7 @@ import numpy as np
 from relax_mlir.dialects.relax import types
 from relax_mlir.relax.expr import Expr, ShapeExpr
 from relax_mlir.relax.struct_info import (
+    DTensorType,
     FuncType,
     ObjectType,
     PrimType,
@@ -50,6 +51,24 @@ class TensorForm(TypeForm):
         return TensorType(shape, dtype, ndim, vdevice=vdevice)
 
     def __getitem__(self, key: Any) -> TensorType:
+        return self(*key) if isinstance(key, tuple) else self(key)
+
+
+class DTensorForm(TypeForm):
+    """`R.DTensor((128, 64), "float32", "mesh[0]", "S[0]")`: a tensor spread over devices."""
+
+    def __call__(
+        self,
+        shape: Any = None,
+        dtype: Any = None,
+        device_mesh: Any = "",
+        placement: Any = "",
+        *,
+        ndim: int = -1,
+    ) -> DTensorType:
+        return DTensorType(shape, dtype, device_mesh, placement, ndim)
+
+    def __getitem__(self, key: Any) -> DTensorType:
         return self(*key) if isinstance(key, tuple) else self(key)
 
 
@@ -134,6 +153,13 @@ class MatchCastForm:
 
     value: Any
     struct_info: Any
+
+
+def device(device_type: Any, device_id: int = 0) -> Any:
+    """`R.device(1, 0)`: a device by TVM's number (or name) of its kind."""
+    from relax_mlir.runtime import device as make
+
+    return make(device_type, device_id)
 
 
 def emit_te(func: Any, *args: Any, **keywords: Any) -> TEForm:
