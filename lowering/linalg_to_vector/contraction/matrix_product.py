@@ -2,8 +2,9 @@
 
 Blocks of B are copied ("packed") into panels as wide as a register tile when B is too large to
 stay in cache while the rows of A pass, or when its rows are not contiguous; a transposed B is
-packed through register transposes.  A is read in place.  Unpacked: a column panel of B stays in
-the first-level cache while all rows of A pass.  Packed: a block of B stays in the second level.
+packed through register transposes.  A is read in place.  A column panel of B stays in the
+first-level cache while rows of A pass: all of them while B is not packed, else a block of them that
+shares the second level with a block of B.
 Whether to pack is decided here if the sizes are known, otherwise when the kernel runs; both ways
 then share the tiles, which see B through a view, a base and strides.
 """
@@ -309,7 +310,8 @@ class _MatrixProduct:
     # Tiles
 
     def _emit_block(self, tile: Tile, panels: _Panels, rows: Index, columns: Index) -> None:
-        """All tiles of a block: columns outermost unless B is packed."""
+        """All tiles of a block, columns outermost: a panel of B stays in the first-level cache
+        while the rows of A pass."""
 
         def column_panel(position: Index, active: Index | None) -> None:
             index = self.b.floordiv(position, self.config.columns)
@@ -318,20 +320,7 @@ class _MatrixProduct:
             for part, guard in self._column_parts(at, active):
                 self._guarded(guard, part, rows)
 
-        def row_first(row: Tile) -> None:
-            def panel(position: Index, active: Index | None) -> None:
-                index = self.b.floordiv(position, self.config.columns)
-                base = self.b.add(panels.base, self.b.mul(index, panels.panel_stride))
-                at = replace(row, column=self.b.add(row.column, position), b_base=base)
-                for part, guard in self._column_parts(at, active):
-                    self.b.when(guard, lambda part=part: self.kernel.emit(part))
-
-            column_panels(self.b, columns, self.config.columns, panel)
-
-        if self.packed is True:
-            self._row_panels(tile, rows, row_first)
-        else:
-            column_panels(self.b, columns, self.config.columns, column_panel)
+        column_panels(self.b, columns, self.config.columns, column_panel)
 
     def _guarded(self, guard: ir.Value | bool, tile: Tile, rows: Index) -> None:
         self.b.when(guard, lambda: self._row_panels(tile, rows, self.kernel.emit))

@@ -29,7 +29,7 @@ class TileConfig:
     k_block: int = 256
     unpacked_k_block: int = 1024
     row_block: int = 256
-    column_block: int = 1024
+    column_block: int = 512
 
     @property
     def columns(self) -> int:
