@@ -65,3 +65,50 @@ class CallValueOp(VariadicOperation, name="call_value"):
     def _fail(self, message: str) -> bool:
         self.location.emit_error(f"relax.call_value: {message}")
         return False
+
+
+class MakeClosureOp(VariadicOperation, name="make_closure", traits=[ext.Pure]):
+    """`R.make_closure`: a function of the module whose last parameters are given already."""
+
+    callee: ir.FlatSymbolRefAttr
+    captured: Sequence[ext.Operand[Any]]
+    result: ext.Result[Any]
+
+    def verify_invariants(self) -> bool:
+        kind = self.operation.results[0].type
+        if _may_be_called(kind):
+            return True
+        self.location.emit_error(f"relax.make_closure: makes a function, not {kind}")
+        return False
+
+
+class _InvokesClosure(VariadicOperation):
+    """Calls a closure; the type of the result is declared."""
+
+    def verify_invariants(self) -> bool:
+        kind = self.operation.operands[0].type
+        if _may_be_called(kind):
+            return True
+        name = self.operation.name
+        self.location.emit_error(f"{name}: only functions can be called, this is {kind}")
+        return False
+
+
+class InvokeClosureOp(_InvokesClosure, name="invoke_closure"):
+    """`R.invoke_closure`: calls a closure, which may have effects."""
+
+    closure: ext.Operand[Any]
+    arguments: Sequence[ext.Operand[Any]]
+    result: ext.Result[Any]
+
+
+class InvokePureClosureOp(_InvokesClosure, name="invoke_pure_closure", traits=[ext.Pure]):
+    """`R.invoke_pure_closure`: calls a closure that is promised to have no effects."""
+
+    closure: ext.Operand[Any]
+    arguments: Sequence[ext.Operand[Any]]
+    result: ext.Result[Any]
+
+
+def _may_be_called(kind: ir.Type) -> bool:
+    return isinstance(kind, (ir.FunctionType, CallableType)) or kind == types.object_type()

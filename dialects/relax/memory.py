@@ -70,13 +70,17 @@ define(
     pure=False,
     doc="A new tensor.",
 )
-for _space, _index in (("memory", "virtual_device_index"), ("vm", "runtime_device_index")):
-    _where = {_index: 0, "storage_scope": "global"}
+_STORAGE: dict[str, dict[str, Any]] = {
+    "memory": {"virtual_device_index": 0, "storage_scope": "global", "dtype": "uint8"},
+    "vm": {"runtime_device_index": 0, "dtype": "uint8", "storage_scope": "global"},
+}
+for _space, _where in _STORAGE.items():
+    _index = next(name for name in _where if name.endswith("index"))
     define(
         f"{_space}.alloc_storage",
         ["size"],
         _storage,
-        {**_where, "dtype": "uint8"},
+        _where,
         pure=False,
         kinds={"size": "shape"},
         doc="Memory for tensors.",
@@ -85,7 +89,7 @@ for _space, _index in (("memory", "virtual_device_index"), ("vm", "runtime_devic
         f"{_space}.alloc_tensor",
         ["storage", "offset", "shape"],
         _tensor_in_storage,
-        {"dtype": REQUIRED},
+        {"dtype": REQUIRED, _index: 0},
         pure=False,
         kinds={"offset": "prim"},
         doc="A tensor in storage.",

@@ -19,7 +19,8 @@ _PURE = frozenset(
     f"relax.{name}"
     for name in (
         "bind constant tuple tuple_get_item shape_expr prim_value string data_type function_ref "
-        "call_tir call_dps_packed call_pure_packed"
+        "call_tir call_tir_with_grad call_dps_packed call_pure_packed local_function make_closure "
+        "invoke_pure_closure"
     ).split()
 )
 

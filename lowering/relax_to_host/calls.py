@@ -36,7 +36,7 @@ from relax_mlir.lowering.to_llvm.make_packed_api import (
 )
 from relax_mlir.mlir import ir
 
-__all__: list[str] = []
+__all__ = ["read_result"]
 
 
 @dataclass
@@ -150,11 +150,14 @@ def _callee(op: ir.Operation) -> str:
 
 
 def _operands(host: HostFunction, op: ir.Operation) -> tuple[list[TensorValue], list[dims.Dim]]:
-    """The tensors and the scalars (of `tir_vars`) that a call_tir is given."""
-    view = op.opview
-    tensors = [_tensor(host, value, index) for index, value in enumerate(view.arguments)]
+    """The tensors and the scalars (of `tir_vars`, a shape) that a call_tir is given."""
+    values = list(op.operands)
+    shapes = [value for value in values if types.shape_info(value.type) is not None]
+    tensors = [
+        _tensor(host, value, index) for index, value in enumerate(values) if value not in shapes
+    ]
     scalars: list[dims.Dim] = []
-    for value in view.tir_vars:
+    for value in shapes:
         shape = host.env[value]
         if not isinstance(shape, ShapeValue):
             raise host.error(op, "tir_vars must be a shape whose dimensions are known")
@@ -175,7 +178,7 @@ def _bind_outputs(host: HostFunction, op: ir.Operation, outputs: list[TensorValu
     host.env[result] = TupleValue(list[Value](outputs)) if is_tuple else outputs[0]
 
 
-@operation("relax.call_tir")
+@operation("relax.call_tir", "relax.call_tir_with_grad")
 def call_tir(host: HostFunction, op: ir.Operation) -> None:
     tensors, scalars = _operands(host, op)
     result = op.results[0]
@@ -203,6 +206,13 @@ def call_tir_inplace(host: HostFunction, op: ir.Operation) -> None:
     _bind_outputs(host, op, outputs)
 
 
+@operation("relax.vm_call_tir_dyn")
+def call_tir_dyn(host: HostFunction, op: ir.Operation) -> None:
+    """The tensors to write are among the operands."""
+    _KernelCall(host, op, _callee(op)).write(*_operands(host, op))
+    host.env[op.results[0]] = NoneValue()
+
+
 @operation("relax.call_dps_packed")
 def call_dps_packed(host: HostFunction, op: ir.Operation) -> None:
     result = op.results[0]
@@ -214,14 +224,20 @@ def call_dps_packed(host: HostFunction, op: ir.Operation) -> None:
     _bind_outputs(host, op, outputs)
 
 
-@operation("relax.call_packed", "relax.call_pure_packed")
+@operation(
+    "relax.call_packed",
+    "relax.call_pure_packed",
+    "relax.call_inplace_packed",
+    "relax.call_builtin_with_ctx",
+    "relax.call_py_func",
+)
 def call_packed(host: HostFunction, op: ir.Operation) -> None:
     name, result = _callee(op), op.results[0]
     slot = call_global(host, name, [host.env[value] for value in op.operands], result)
-    host.env[result] = _read_result(host, slot, result, f"{host.name}: result of '{name}': ")
+    host.env[result] = read_result(host, slot, result, f"{host.name}: result of '{name}': ")
 
 
-def _read_result(host: HostFunction, slot: str, result: ir.Value, where: str) -> Value:
+def read_result(host: HostFunction, slot: str, result: ir.Value, where: str) -> Value:
     if types.tuple_fields(result.type) == []:
         return NoneValue()
     return from_any(host, slot, result.type, where, "result")
@@ -239,14 +255,21 @@ def call_function(host: HostFunction, op: ir.Operation) -> None:
     args = text.stack(ANY, max(1, len(arguments)))
     for index, value in enumerate(arguments):
         view_into(host, value, text.field(args, ANY, index))
+    if host.loop is not None and op in host.tails:
+        host.loop.jump([text.field(args, ANY, index) for index in range(len(arguments))])
+        host.env[result] = NoneValue()
+        return
     slot = host.owned_slot(result)
     count = text.constant(len(arguments), "i32")
+    handle = text.null()
+    if host.depth is not None and name in host.context.cycles[host.name]:
+        handle = host.depth.handle()
     status = text.value(
-        f"func.call @{FFI_PREFIX}{name}({text.null()}, {args}, {count}, {slot}) "
+        f"func.call @{FFI_PREFIX}{name}({handle}, {args}, {count}, {slot}) "
         ": (!llvm.ptr, !llvm.ptr, i32, !llvm.ptr) -> i32"
     )
     host.check(status)
-    host.env[result] = _read_result(host, slot, result, f"{host.name}: result of @{name}: ")
+    host.env[result] = read_result(host, slot, result, f"{host.name}: result of @{name}: ")
 
 
 def _call_kernel(host: HostFunction, op: ir.Operation, name: str) -> None:

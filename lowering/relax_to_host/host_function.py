@@ -16,6 +16,12 @@ from relax_mlir.dialects import dims, dtypes
 from relax_mlir.dialects.relax import types
 from relax_mlir.errors import CompileError
 from relax_mlir.lowering.relax_to_host.liveness import Liveness
+from relax_mlir.lowering.relax_to_host.recursion import (
+    DepthLimit,
+    TailLoop,
+    recursive_functions,
+    tail_calls,
+)
 from relax_mlir.lowering.relax_to_host.values import Value
 from relax_mlir.lowering.relax_to_host.workspace import (
     ALIGNMENT,
@@ -63,6 +69,11 @@ class HostContext:
     functions: dict[str, ir.Operation]
     constants: dict[str, np.ndarray]
     table: list[str] = field(default_factory=list)
+    cycles: dict[str, set[str]] = field(default_factory=dict)
+    """The functions that call themselves, each with the functions of its cycles."""
+
+    def __post_init__(self) -> None:
+        self.cycles = recursive_functions(self.functions)
 
     def constant_index(self, key: str) -> int:
         """The place of a constant in the module's table."""
@@ -79,6 +90,9 @@ class HostFunction:
         self.op = op
         self.name = symbol_name(op)
         self.text = FunctionText(context.text, f"func.func @{FFI_PREFIX}{self.name}{FFI_HEADER}")
+        self.depth: DepthLimit | None = None
+        if self.name in context.cycles:
+            self.depth = DepthLimit(self.text, self.name)
         self.values = DimensionValues(self.text)
         self.failed = _FAIL.format(status=self.text.constant(-1, "i32"))
         self.reader = ArgumentReader(self.text, self.name, self.values, self.failed)
@@ -90,6 +104,17 @@ class HostFunction:
         self._workspace: str | None = None
         self._workspace_slot: str | None = None
         self._tokens: list[str] = []
+        self.tails = tail_calls(op, self.name) if self.depth is not None else []
+        self.loop: TailLoop | None = None
+        if self.tails:
+            count = len(op.regions[0].blocks[0].arguments)
+            slots = [self.owned_slot() for _ in range(2 * count)]
+            self.loop = TailLoop(self.text, slots, self.check)
+
+    @property
+    def arguments(self) -> str:
+        """The address of the arguments' Anys."""
+        return "%args" if self.loop is None else self.loop.current
 
     # -- the whole function -------------------------------------------------------------------
     def write_body(self) -> None:
@@ -116,15 +141,24 @@ class HostFunction:
                 self.text.call("relax_ffi_release", [slot], ["!llvm.ptr"], "()")
 
     def _write_exit(self) -> None:
+        if self.loop is not None:
+            kept = {*self.loop.held, *self.loop.next}
+            self.loop.finish(self._releases(slot for slot in self._owned if slot not in kept))
+        if self.depth is not None:
+            self.depth.finish()
+        lines = [*self._releases(self._owned), "return %status : i32"]
+        self.text.cold("^exit", lines, "(%status: i32)")
+
+    def _releases(self, slots: Iterable[str]) -> list[str]:
+        """Lines that give up the values in slots and the workspace."""
         text = self.text
-        lines = [
-            f"llvm.call @relax_ffi_release({slot}) : (!llvm.ptr) -> ()" for slot in self._owned
-        ]
+        lines = [call_text("relax_ffi_release", [slot], ["!llvm.ptr"]) for slot in slots]
         if self._workspace_slot is not None:
-            lines.append(f"%block = llvm.load {self._workspace_slot} : !llvm.ptr -> !llvm.ptr")
-            lines.append("llvm.call @free(%block) : (!llvm.ptr) -> ()")
-        lines.append("return %status : i32")
-        text.cold("^exit", lines, "(%status: i32)")
+            block, slot = text.name(), self._workspace_slot
+            lines.append(f"{block} = llvm.load {slot} : !llvm.ptr -> !llvm.ptr")
+            lines.append(call_text("free", [block], ["!llvm.ptr"]))
+            lines.append(f"llvm.store {text.null()}, {slot} : !llvm.ptr, !llvm.ptr")
+        return lines
 
     def error(self, op: ir.Operation, message: str) -> CompileError:
         """An error about an operation of this function."""
@@ -187,7 +221,8 @@ class HostFunction:
         plan, text = self._plan, self.text
         if plan.empty:
             return
-        if not plan.tokens and plan.static_size <= _STACK_WORKSPACE:
+        small = plan.static_size <= _STACK_WORKSPACE and self.depth is None
+        if not plan.tokens and small:
             self._workspace = text.stack("i8", plan.static_size, ALIGNMENT)
             return
         # The static part comes first, then the tokens one after another.

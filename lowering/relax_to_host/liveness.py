@@ -7,9 +7,10 @@ lives in the function's workspace, where memory is reused.
 
 from __future__ import annotations
 
+from relax_mlir.dialects.relax import types
 from relax_mlir.mlir import ir
 
-__all__ = ["Liveness"]
+__all__ = ["Liveness", "says_more"]
 
 # Operations whose result is (part of) an operand under another name.
 _ALIASES = (
@@ -22,6 +23,14 @@ _ALIASES = (
 )
 # Operations that read tensors and keep none of them.
 _READERS = ("relax.call_tir", "relax.shape_of", "relax.tensor_to_shape")
+
+
+def says_more(kind: ir.Type, than: ir.Type) -> bool:
+    """True when a tensor of the first type has sizes that the second does not say."""
+    info, known = types.tensor_info(kind), types.tensor_info(than)
+    if info is None or info.dims is None:
+        return False
+    return known is None or known.dims != info.dims or known.dtype != info.dtype
 
 
 class Liveness:
@@ -55,6 +64,8 @@ class Liveness:
     def _use_escapes(self, user: ir.Operation, operand: int) -> bool:
         if user.name in _READERS:
             return False
+        if user.name == "relax.bind" and says_more(user.results[0].type, user.operands[0].type):
+            return True
         if user.name in _ALIASES:
             return self.escapes(user.results[0])
         if user.name == "relax.output":

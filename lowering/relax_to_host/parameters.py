@@ -19,7 +19,7 @@ def read_parameters(host: HostFunction) -> None:
     names = argument_names(host.op, "relax.name")
     host.reader.check_count("%count", names)
     for index, (parameter, name) in enumerate(zip(parameters, names, strict=True)):
-        slot = text.field("%args", ANY, index)
+        slot = text.field(host.arguments, ANY, index)
         where = f"{host.name}: argument {index} '{name}': "
         host.env[parameter] = from_any(host, slot, parameter.type, where, name)
     host.reader.finish()

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from relax_mlir.lowering.passes import ModuleState, Pass, register_pass
 from relax_mlir.lowering.relax_to_host import (  # noqa: F401 (they file handlers)
     calls,
+    closures,
     effects,
     shapes,
     structure,

@@ -8,6 +8,7 @@ from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.relax import types
 from relax_mlir.dialects.relax.constants import constant_key, read_constant
 from relax_mlir.lowering.relax_to_host.host_function import CONSTANTS, HostFunction, operation
+from relax_mlir.lowering.relax_to_host.liveness import says_more
 from relax_mlir.lowering.relax_to_host.objects import as_tensor, from_any, give_result
 from relax_mlir.lowering.relax_to_host.shapes import match_shape
 from relax_mlir.lowering.relax_to_host.values import (
@@ -44,6 +45,10 @@ def write_dataflow(host: HostFunction, op: ir.Operation) -> None:
 
 @operation("relax.bind")
 def write_bind(host: HostFunction, op: ir.Operation) -> None:
+    """A name; where its type says more than that of the value, this is checked."""
+    if says_more(op.results[0].type, op.operands[0].type):
+        write_match_cast(host, op)
+        return
     host.env[op.results[0]] = host.env[op.operands[0]]
 
 
@@ -55,7 +60,7 @@ def write_match_cast(host: HostFunction, op: ir.Operation) -> None:
     if isinstance(value, ShapeValue) and wanted is not None and match_shape(host, value, wanted):
         host.env[result] = ShapeValue(wanted)
         return
-    where = f"{host.name}: match_cast: "
+    where = f"{host.name}: {op.name.removeprefix('relax.')}: "
     slot = _slot_of(host, value)
     host.env[result] = from_any(host, slot, result.type, where, "value")
     host.reader.finish()

@@ -2,7 +2,8 @@
 
 Every operator with a row becomes `relax.call_tir` of a private function made from the row's tensor
 expressions.  Functions that do the same share one; names count up in order of appearance (`add`,
-`add1` ...).  Operators without a row, or of operands whose shapes are not known, stay.
+`add1` ...).  Operators without a row, or of operands whose rank or dtype is not known, stay;
+sizes that are not known get symbols, which run time gives values.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from relax_mlir.lowering.relax_to_tir.dynamic import EXPANSIONS, Expansion
 from relax_mlir.lowering.relax_to_tir.operands import NotLegalizable, make_call
 from relax_mlir.lowering.relax_to_tir.prim_funcs import PrimFuncs
 from relax_mlir.lowering.relax_to_tir.rows import ROWS, Row
-from relax_mlir.lowering.relax_to_tir.sizes import settle_sizes
+from relax_mlir.lowering.relax_to_tir.sizes import name_sizes, settle_sizes
 from relax_mlir.mlir import ir
 
 FAMILIES = (
@@ -69,6 +70,7 @@ def _legalize(op: ir.Operation, name: str, state: ModuleState, made: PrimFuncs) 
     if row is None and expansion is None:
         return
     try:
+        name_sizes(op, made)
         if row is not None:
             op = settle_sizes(op, state, made)
         if expansion is not None:

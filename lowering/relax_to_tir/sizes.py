@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from relax_mlir import te
 from relax_mlir.dialects import dims as dim_algebra
 from relax_mlir.dialects.dims import Dim
+from relax_mlir.dialects.names import name_of
 from relax_mlir.dialects.relax import binary, types
 from relax_mlir.dialects.relax.shape import broadcast_shape
 from relax_mlir.dialects.relax.spec import (
@@ -55,6 +56,34 @@ def settle_sizes(op: ir.Operation, state: ModuleState, made: PrimFuncs) -> ir.Op
     if declared is not None and declared.dims is None and info is not None and info.dims:
         refine(op.results[0], inferred)
     return op
+
+
+def name_sizes(op: ir.Operation, made: PrimFuncs) -> None:
+    """Give operands of known rank whose sizes only run time knows symbols for them."""
+    for value in op.operands:
+        info = types.tensor_info(value.type)
+        if info is None or info.dims is not None or info.ndim < 0 or info.dtype is None:
+            continue
+        hint = name_of(value) or ""
+        hint = hint if hint.isidentifier() else "size"
+        symbols = [made.fresh_symbol(f"{hint}_{axis}") for axis in range(info.ndim)]
+        _cast(value, types.tensor_type(symbols, info.dtype))
+
+
+def _cast(value: ir.Value, kind: ir.Type) -> None:
+    """Read `value` as of type `kind`, checked at run time, in all operators that use it."""
+    users = [(use.owner.operation, use.operand_number) for use in value.uses]
+    if isinstance(value, ir.BlockArgument):
+        point = ir.InsertionPoint.at_block_begin(value.owner)
+    else:
+        definition = value.owner.operation
+        point = ir.InsertionPoint.after(definition)
+    with point:
+        loc = unnamed(value.location)
+        known = create("relax.match_cast", [kind], [value], loc=loc).result
+    for user, position in users:
+        if spec_of(user) is not None:
+            user.operands[position] = known
 
 
 def _types(group: ir.Value | list[ir.Value] | None) -> object:

@@ -21,6 +21,11 @@ process.  Code made just in time shares one compiled copy; a library gets them a
         give up an owned value; the Any becomes None
     relax_ffi_call_global(name, length, args, count, out any) -> i32
         call a registered function; raises ValueError when there is none of that name
+    relax_ffi_make_closure(code, captured, count, out any) -> i32
+        a function that calls `code`, an FFI function of the module, with its own arguments and
+        the captured values behind them, of which it keeps references
+    relax_ffi_call_value(any, args, count, prefix, out any) -> i32
+        call a function that is a value; raises TypeError when it is none
     relax_ffi_reserve(bytes) -> i1
         whether there is memory of that size; raises MemoryError when there is not
     relax_ffi_pending_error() -> i32
@@ -48,6 +53,8 @@ SUPPORT_SYMBOLS = {
     "relax_ffi_own": "(!llvm.ptr, !llvm.ptr) -> i32",
     "relax_ffi_release": "(!llvm.ptr)",
     "relax_ffi_call_global": "(!llvm.ptr, i64, !llvm.ptr, i32, !llvm.ptr) -> i32",
+    "relax_ffi_make_closure": "(!llvm.ptr, !llvm.ptr, i32, !llvm.ptr) -> i32",
+    "relax_ffi_call_value": "(!llvm.ptr, !llvm.ptr, i32, !llvm.ptr, !llvm.ptr) -> i32",
     "relax_ffi_pending_error": "() -> i32",
     "relax_ffi_reserve": "(i64) -> i1",
 }
@@ -66,6 +73,7 @@ DECLARATIONS = {
     "TVMFFIGetTypeInfo": "(i32) -> !llvm.ptr",
     "TVMFFIObjectIncRef": "(!llvm.ptr) -> i32",
     "TVMFFIObjectDecRef": "(!llvm.ptr) -> i32",
+    "TVMFFIFunctionCreate": "(!llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr) -> i32",
     "TVMFFIFunctionGetGlobal": "(!llvm.ptr, !llvm.ptr) -> i32",
     "TVMFFIFunctionCall": "(!llvm.ptr, !llvm.ptr, i32, !llvm.ptr) -> i32",
     "TVMFFIAnyViewToOwnedAny": "(!llvm.ptr, !llvm.ptr) -> i32",
@@ -73,7 +81,7 @@ DECLARATIONS = {
 }
 
 _PRINTF = "!llvm.func<i32 (ptr, i64, ptr, ...)>"
-_FILES = ("ffi_objects.mlir", "ffi_errors.mlir")
+_FILES = ("ffi_objects.mlir", "ffi_closures.mlir", "ffi_errors.mlir")
 
 _PIPELINE = (
     "builtin.module(convert-scf-to-cf,convert-index-to-llvm,convert-arith-to-llvm,"
@@ -89,6 +97,8 @@ _HOT = (
     "relax_ffi_own",
     "relax_ffi_release",
     "relax_ffi_call_global",
+    "relax_ffi_call_value",
+    "ffi_closure_call",
     "relax_ffi_pending_error",
     "relax_ffi_reserve",
 )

@@ -15,6 +15,10 @@ from relax_mlir.lowering.to_llvm.ffi_abi import ANY, DLTENSOR, memref_descriptor
 __all__ = ["FunctionText", "ModuleText", "call_text", "quote"]
 
 
+# Bytes of what is put on the stack; other types are at most as large as an Any.
+_STACK_SIZES = {"i8": 1, "i64": 8, "!llvm.ptr": 8}
+
+
 def quote(text: str) -> str:
     """`text` as an MLIR string literal, other bytes than printable ASCII escaped."""
     plain = {ord("\\"): "\\5C", ord('"'): "\\22"}
@@ -85,6 +89,7 @@ class FunctionText:
         self._constants: dict[tuple[str, object], str] = {}
         self._next = 0
         self._next_block = 0
+        self.stack_bytes = 0
 
     # -- text ---------------------------------------------------------------------------------
     def name(self) -> str:
@@ -151,6 +156,7 @@ class FunctionText:
     def stack(self, kind: str, count: int = 1, alignment: int = 8) -> str:
         """A stack slot that lives as long as the call."""
         size = self.constant(count, "i32")
+        self.stack_bytes += count * _STACK_SIZES.get(kind, 16)
         return self.prologue(
             f"llvm.alloca {size} x {kind} {{alignment = {alignment} : i64}} : (i32) -> !llvm.ptr"
         )

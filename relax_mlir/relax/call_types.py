@@ -10,6 +10,7 @@ from relax_mlir.dialects.relax.spec import REQUIRED, SPECS, InferError, OpSpec, 
 from relax_mlir.errors import TypeInferenceError
 from relax_mlir.ir.function import GlobalVar
 from relax_mlir.mlir import ir
+from relax_mlir.relax.call_forms import FORMS, infer_form, result_of
 from relax_mlir.relax.location import user_span
 from relax_mlir.relax.struct_info import FuncType
 from relax_mlir.relax.type_relations import forget_symbols, match_symbols
@@ -100,13 +101,6 @@ def _type_of(arg: Expr | GlobalVar) -> ir.Type:
 # -- the other calls -----------------------------------------------------------------------------
 
 
-def result_of(type_args: tuple[ir.Type, ...]) -> ir.Type:
-    """The result type of a call with these declared output types."""
-    if not type_args:
-        return types.object_type()
-    return type_args[0] if len(type_args) == 1 else types.tuple_type(type_args)
-
-
 def _tensors(call: Call, position: int = 1) -> None:
     fields = types.tuple_fields(_type_of(call.args[position])) or []
     for i, kind in enumerate(fields):
@@ -191,4 +185,5 @@ CALLS: dict[str, Callable[[Call], ir.Type]] = {
     "relax.call_tir_inplace": _call_tir,
     "relax.call_dps_packed": _call_dps,
     "relax.call_pure_packed": _declared,
+    **dict.fromkeys(FORMS, infer_form),
 }

@@ -22,6 +22,7 @@ from relax_mlir.errors import Error
 from relax_mlir.ir.function import GlobalVar
 from relax_mlir.mlir import ir
 from relax_mlir.relax import expr as nodes
+from relax_mlir.relax.call_forms import FORMS, MLIR_NAMES, stored_attributes
 from relax_mlir.relax.call_types import CALLS, spec_named
 
 Location = ir.Location
@@ -273,11 +274,21 @@ def _call_pure_packed(self: ExprLowering, expr: nodes.Call, at: At) -> ir.Value:
     return _create("relax.call_pure_packed", operands, [expr.mlir_type], stored, loc=at())
 
 
+def _call_form(self: ExprLowering, expr: nodes.Call, at: At) -> ir.Value:
+    name = expr.op.name
+    form = FORMS[name]
+    operands = [self.value(expr.args[0])] if form.callee == "value" else []
+    operands += _fields(self, expr.args[1]) if form.packed else _values(self, expr.args[1:])
+    stored = stored_attributes(form, expr)
+    return _create(MLIR_NAMES[name], operands, [expr.mlir_type], stored, loc=at())
+
+
 _SPECIAL: dict[str, Callable[[ExprLowering, nodes.Call, At], ir.Value]] = {
     "relax.call_tir": _call_tir,
     "relax.call_tir_inplace": _call_tir,
     "relax.call_dps_packed": _call_dps_packed,
     "relax.call_pure_packed": _call_pure_packed,
+    **dict.fromkeys(FORMS, _call_form),
 }
 
 LOWERINGS: list[tuple[type[nodes.Expr], Callable[[ExprLowering, Any, At], ir.Value]]] = [

@@ -30,6 +30,7 @@ from relax_mlir.relax.blocks import (
     SeqExpr,
     VarBinding,
 )
+from relax_mlir.relax.call_forms import FORMS, MLIR_NAMES, read_attributes
 
 Op = ir.Operation
 
@@ -311,6 +312,28 @@ def _call_tir(self: FunctionReader, op: Op) -> nodes.Expr:
     return nodes.Call(nodes.Op.get(op.name), args, attrs, _outputs(op.results[0].type))
 
 
+def _call_form(self: FunctionReader, op: Op) -> nodes.Expr:
+    name = _FORM_NAMES[op.name]
+    form, values = FORMS[name], [self.value(v) for v in op.operands]
+    callee: Any = (
+        _callee(op)
+        if form.callee == "symbol"
+        else nodes.ExternFunc(_string_of(op, "callee"))
+        if form.callee == "string"
+        else values.pop(0)
+    )
+    args = [callee, nodes.Tuple(values)] if form.packed else [callee, *values]
+    kind = op.results[0].type
+    declared: Any = () if kind == types.object_type() or not form.declared else (kind,)
+    if form.outputs or "inplace_indices" in form.attributes:
+        declared = _outputs(kind)
+    made = nodes.Call(nodes.Op.get(name), args, read_attributes(form, op), declared)
+    made.mlir_type = kind
+    return made
+
+
+_FORM_NAMES = {MLIR_NAMES[name]: name for name in FORMS}
+
 _READERS: dict[str, Callable[[FunctionReader, Op], nodes.Expr]] = {
     "relax.bind": lambda self, op: self.value(op.operands[0]),
     "relax.constant": _constant,
@@ -334,4 +357,5 @@ _READERS: dict[str, Callable[[FunctionReader, Op], nodes.Expr]] = {
     "relax.call_dps_packed": _call_dps_packed,
     "relax.call_tir": _call_tir,
     "relax.call_tir_inplace": _call_tir,
+    **dict.fromkeys(_FORM_NAMES, _call_form),
 }

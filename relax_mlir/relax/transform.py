@@ -104,6 +104,21 @@ def FuseAttention() -> Pass:
     return _lowering("FuseAttention", "relax-fuse-attention")
 
 
+def ChooseLayout() -> Pass:
+    """Compute convolutional networks with channels last."""
+    return _lowering("ChooseLayout", "relax-choose-layout")
+
+
+def FoldScaleAxis() -> Pass:
+    """Put what scales and shifts channels into the weights of convolutions and matmuls."""
+    return _lowering("FoldScaleAxis", "relax-fold-scale-axis")
+
+
+def ConvolutionToMatmul() -> Pass:
+    """Write convolutions of single pixels, channels last, as matrix products."""
+    return _lowering("ConvolutionToMatmul", "relax-convolution-to-matmul")
+
+
 def PackConstantWeights() -> Pass:
     """Lay out constant weights of matmuls as the panels that kernels read."""
     return _lowering("PackConstantWeights", "relax-pack-constant-weights")
@@ -167,6 +182,16 @@ def ToNonDataflow() -> Pass:
 def ConvertToDataflow(min_size: int = 2) -> Pass:
     """Gather runs of at least `min_size` bindings without effects into dataflow blocks."""
     return _lowering("ConvertToDataflow", "relax-convert-to-dataflow", min_size=min_size)
+
+
+def LambdaLift() -> Pass:
+    """Make functions inside functions private functions of the module, and closures of them."""
+    return _lowering("LambdaLift", "relax-lambda-lift")
+
+
+def ResolveClosures() -> Pass:
+    """Call the function itself where a closure is made in sight of its call."""
+    return _lowering("ResolveClosures", "relax-resolve-closures")
 
 
 def InlinePrivateFunctions() -> Pass:
@@ -456,7 +481,6 @@ def _holds(name: str, why: str) -> Callable[..., Pass]:
     return make
 
 
-LambdaLift = _holds("LambdaLift", "functions do not nest")
 NormalizeGlobalVar = _holds("NormalizeGlobalVar", "a public function's name is its symbol")
 ComputePrimValue = _holds("ComputePrimValue", "compiled host code computes scalars")
 VMShapeLower = _holds("VMShapeLower", "compiled host code computes and checks shapes")

@@ -1,9 +1,11 @@
-"""Registered functions that compiled code calls for `R.print` and `R.assert_op`."""
+"""Registered functions that compiled code calls for `R.print` and `R.assert_op`, and the errors it
+raises."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from relax_mlir.runtime.ffi import tvm_ffi
 from relax_mlir.runtime.registry import register_global_func
 
 __all__ = ["formatted"]
@@ -23,5 +25,6 @@ def _assert_op(text: str, *values: Any) -> None:
     raise AssertionError(f"Assertion Failed: {formatted(text, values)}")
 
 
+tvm_ffi.register_error("RecursionError", RecursionError)
 register_global_func("relax_mlir.print", _print, override=True)
 register_global_func("relax_mlir.assert_op", _assert_op, override=True)

@@ -22,10 +22,14 @@ from relax_mlir.lowering.to_llvm.ffi_support import (
 from relax_mlir.mlir import execution_engine, ir, scope
 from relax_mlir.runtime.ffi import tvm_ffi
 
-__all__ = ["FFI_PREFIX", "Engine", "ffi_library", "openmp_library", "uses_openmp"]
+__all__ = [
+    "FFI_PREFIX", "Engine", "ffi_library", "makes_closures", "openmp_library", "uses_openmp",
+]  # fmt: skip
 
 # Exported symbols of the TVM FFI's C ABI start with this.
 FFI_PREFIX = "__tvm_ffi_"
+# The support function that makes functions of compiled code.
+MAKES_CLOSURES = "relax_ffi_make_closure"
 # Operations that are no llvm dialect and translate; they call the OpenMP runtime.
 _OPENMP = "omp."
 
@@ -147,6 +151,9 @@ class Engine:
             return
         support, addresses = _support()
         self.keep(support)
+        if MAKES_CLOSURES in wanted:
+            _keep_forever(self)
+            _keep_forever(support)
         for name in wanted:
             self._engine.raw_register_runtime(name, ctypes.c_void_p(addresses[name]))
 
@@ -177,6 +184,21 @@ class Engine:
     def dump_object(self, path: str) -> None:
         """Write the machine code as an object file; some function must have been looked up."""
         self._engine.dump_to_object_file(path)
+
+
+def _keep_forever(value: Any) -> None:
+    """Never free `value`: a function that compiled code made may be the last thing a program
+    drops, even after Python has cleared its modules."""
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(value))
+
+
+def makes_closures(module: Any) -> bool:
+    """True when functions that a module in the llvm dialect makes may outlive a call."""
+    return any(
+        op.operation.name == "llvm.func"
+        and ir.StringAttr(op.attributes["sym_name"]).value == MAKES_CLOSURES
+        for op in module.body.operations
+    )
 
 
 def uses_openmp(module: Any) -> bool:

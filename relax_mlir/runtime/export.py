@@ -26,7 +26,7 @@ from relax_mlir.lowering.to_llvm.ffi_constants import LOADER, add_constant_loade
 from relax_mlir.lowering.to_llvm.link_ffi_support import LinkFFISupport
 from relax_mlir.runtime import numpy_bridge as bridge
 from relax_mlir.runtime.compiled_code import CompiledCode
-from relax_mlir.runtime.engine import Engine, openmp_library, uses_openmp
+from relax_mlir.runtime.engine import Engine, makes_closures, openmp_library, uses_openmp
 
 __all__ = ["export_library"]
 
@@ -51,7 +51,10 @@ def export_library(
             libraries.append(openmp_library())
         if fcompile is not None:
             return fcompile(path, [*objects, *libraries])
-        return link_shared(path, [*objects, *libraries])
+        # Functions that the library made must find its code when it was closed.
+        stays = makes_closures(code.module) and sys.platform != "darwin"
+        options = ["-Wl,-z,nodelete"] if stays else []
+        return link_shared(path, [*objects, *libraries], options=options)
 
 
 def write_object(code: CompiledCode, path: str) -> str:

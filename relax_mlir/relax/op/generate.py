@@ -10,7 +10,18 @@ from typing import Any
 from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.relax.spec import REQUIRED, OpSpec
 from relax_mlir.relax import symbols
-from relax_mlir.relax.expr import Call, Expr, Op, PrimValue, ShapeExpr, Tuple, as_expr, const
+from relax_mlir.relax.expr import (
+    Call,
+    DataTypeImm,
+    Expr,
+    Op,
+    PrimValue,
+    ShapeExpr,
+    StringImm,
+    Tuple,
+    as_expr,
+    const,
+)
 
 _EMPTY = inspect.Parameter.empty
 
@@ -146,19 +157,31 @@ def _attribute(name: str, value: Any, default: Any) -> Any:
     """A plain Python value; dtypes by name, symbolic integers as text."""
     if isinstance(value, PrimValue):
         value = value.number if value.dim is None else value.dim
+    if isinstance(value, (StringImm, DataTypeImm)):
+        value = value.value
     if isinstance(value, Expr):
         raise TypeError(f"'{name}' is an attribute: it takes a plain value, not an expression")
     if "dtype" in name:
         return _dtype(value, default)
+    if name.endswith("vdevice") and not isinstance(value, str):
+        return _device(value)
     if isinstance(value, symbols.tir.FloatImm):
         return float(value.value)
     if isinstance(value, symbols.tir.PrimExpr):
         return symbols.to_dim(value)
     if isinstance(value, (tuple, list)):
         return [_attribute("", item, None) for item in value]
-    if hasattr(value, "item") and not isinstance(value, (int, float)):
+    if hasattr(value, "item") and not isinstance(value, (int, float, str)):
         return value.item()
     return value
+
+
+def _device(value: Any) -> str:
+    """A device as text: of `tvm.cpu(0)` and of `I.vdevice("cuda", 0)`."""
+    if isinstance(value, int):
+        return f"vdevice:{value}"
+    kind = getattr(value, "type", None)
+    return str(value) if kind is None else f"{kind}:{value.index}"
 
 
 def _dtype(value: Any, default: Any) -> Any:

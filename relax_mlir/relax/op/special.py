@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from relax_mlir.ir.function import GlobalVar
@@ -110,6 +110,84 @@ def call_pure_packed(
     given = sinfo_args if ty_args is None else ty_args
     operands = [_extern(func), *[_argument(a) for a in args]]
     return Call(Op.get("relax.call_pure_packed"), operands, sinfo_args=_as_list(given))
+
+
+def call_inplace_packed(
+    func: str | ExternFunc,
+    *args: Any,
+    inplace_indices: int | Sequence[int],
+    sinfo_args: Any = None,
+    ty_args: Any = None,
+) -> Call:
+    """Call a registered function that changes and returns some of its arguments: result i is
+    argument `inplace_indices[i]`, -1 says that it is new.  `sinfo_args` are the results' types."""
+    indices = [inplace_indices] if isinstance(inplace_indices, int) else list(inplace_indices)
+    operands = [_extern(func), *[_argument(a) for a in args]]
+    given = _as_list(sinfo_args if ty_args is None else ty_args)
+    attributes = {"inplace_indices": indices}
+    return Call(Op.get("relax.call_inplace_packed"), operands, attributes, sinfo_args=given)
+
+
+def call_tir_with_grad(
+    gvar: GlobalVar,
+    args: Any,
+    out_sinfo: Any = None,
+    te_grad_name: str = "",
+    te_grad_kwargs: Mapping[str, Any] | None = None,
+    *,
+    out_ty: Any = None,
+) -> Call:
+    """As `call_tir`; its gradient is what `te_grad_name`, registered with
+    `relax.training.utils.register_te_gradient`, computes from tensor expressions."""
+    outputs = output_types(out_ty if out_ty is not None else out_sinfo, None)
+    attributes = {"te_grad_name": te_grad_name, "te_grad_kwargs": dict(te_grad_kwargs or {})}
+    operands = [_global_var(gvar), argument_tuple(args)]
+    return Call(Op.get("relax.call_tir_with_grad"), operands, attributes, sinfo_args=outputs)
+
+
+def call_builtin_with_ctx(
+    func: str | ExternFunc, args: Any, *, sinfo_args: Any = None, ty_args: Any = None
+) -> Call:
+    """Call a function of the runtime by the name it is registered by."""
+    given = _as_list(sinfo_args if ty_args is None else ty_args)
+    operands = [_extern(func), _mixed_tuple(args)]
+    return Call(Op.get("relax.call_builtin_with_ctx"), operands, sinfo_args=given)
+
+
+def call_py_func(func_name: str, args: Any, out_sinfo: Any = None, *, out_ty: Any = None) -> Call:
+    """Call a Python function of the module (`@I.pyfunc`), which returns tensors."""
+    outputs = output_types(out_ty if out_ty is not None else out_sinfo, None)
+    operands = [_extern(func_name), argument_tuple(args)]
+    return Call(Op.get("relax.call_py_func"), operands, sinfo_args=outputs)
+
+
+def make_closure(func: GlobalVar, args: Any) -> Call:
+    """A function of the module whose last parameters are given by `args`, as a value."""
+    return Call(Op.get("relax.make_closure"), [_global_var(func), _mixed_tuple(args)])
+
+
+def invoke_closure(
+    closure: Any, args: Any, sinfo_args: Any = None, *, ty_args: Any = None
+) -> Call:
+    """Call a closure, which gives `sinfo_args` and may have effects."""
+    given = _as_list(sinfo_args if ty_args is None else ty_args)
+    operands = [as_expr(closure), _mixed_tuple(args)]
+    return Call(Op.get("relax.invoke_closure"), operands, sinfo_args=given)
+
+
+def invoke_pure_closure(
+    closure: Any, args: Any, sinfo_args: Any = None, *, ty_args: Any = None
+) -> Call:
+    """Call a closure that is promised to have no effects."""
+    given = _as_list(sinfo_args if ty_args is None else ty_args)
+    operands = [as_expr(closure), _mixed_tuple(args)]
+    return Call(Op.get("relax.invoke_pure_closure"), operands, sinfo_args=given)
+
+
+def call_tir_dyn(func: GlobalVar, args: Any) -> Call:
+    """`R.vm.call_tir_dyn`: a TensorIR function on tensors to read and to write; a shape behind
+    them gives the values of its symbols."""
+    return Call(Op.get("relax.vm.call_tir_dyn"), [_global_var(func), _mixed_tuple(args)])
 
 
 def dense(x: Any, weight: Any, out_dtype: Any = None) -> Call:
@@ -224,12 +302,27 @@ def argument_tuple(args: Any) -> Expr:
     return Tuple([as_expr(value) for value in args])
 
 
+def _mixed_tuple(args: Any) -> Expr:
+    """Arguments of any kind as one Tuple; plain numbers are scalars."""
+    if isinstance(args, (tuple, list)):
+        return Tuple([_argument(value) for value in args])
+    return argument_tuple(args)
+
+
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "call_tir": call_tir,
     "call_tir_inplace": call_tir_inplace,
     "call_dps_packed": call_dps_packed,
     "call_packed": call_packed,
     "call_pure_packed": call_pure_packed,
+    "call_inplace_packed": call_inplace_packed,
+    "call_tir_with_grad": call_tir_with_grad,
+    "call_builtin_with_ctx": call_builtin_with_ctx,
+    "call_py_func": call_py_func,
+    "make_closure": make_closure,
+    "invoke_closure": invoke_closure,
+    "invoke_pure_closure": invoke_pure_closure,
+    "vm.call_tir_dyn": call_tir_dyn,
     "print": print_values,
     "assert_op": assert_op,
     "dense": dense,

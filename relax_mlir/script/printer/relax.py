@@ -224,14 +224,24 @@ def _symbols(function: Function) -> list[str]:
     block = function.operation.regions[0].blocks[0]
     found: dict[str, None] = {}
     for value in (*block.arguments, *_values(block)):
-        found.update(dict.fromkeys(types.symbols_of(value.type)))
+        found.update(dict.fromkeys(_mentioned(value.type)))
     return list(found)
+
+
+def _mentioned(kind: ir.Type) -> list[str]:
+    """The symbols in the text of a type, those in the types of functions too."""
+    if isinstance(kind, ir.FunctionType):
+        return [s for part in (*kind.inputs, *kind.results) for s in _mentioned(part)]
+    fields = types.tuple_fields(kind)
+    if fields is not None:
+        return [s for field in fields for s in _mentioned(field)]
+    return types.symbols_of(kind)
 
 
 def _body_symbols(function: Function) -> list[str]:
     """The symbols that the text of the body mentions."""
     block = function.operation.regions[0].blocks[0]
-    mentioned = {s for value in _values(block) for s in types.symbols_of(value.type)}
+    mentioned = {s for value in _values(block) for s in _mentioned(value.type)}
     return [symbol for symbol in _symbols(function) if symbol in mentioned]
 
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from relax_mlir import mlir
+from relax_mlir.dialects.relax import types
+from relax_mlir.dialects.relax.layout_transform import map_text
 from relax_mlir.ir.function import GlobalVar
 from relax_mlir.mlir import ir
 from relax_mlir.relax import expr as nodes
 from relax_mlir.relax.blocks import Binding, MatchCast
+from relax_mlir.relax.call_forms import FORMS
 from relax_mlir.relax.call_types import spec_named
 from relax_mlir.relax.reader import AbsentConstant
 from relax_mlir.relax.type_text import TypeStyle
@@ -95,7 +98,13 @@ def _says_its_type(value: nodes.Expr, kind: ir.Type) -> bool:
     return name in _DPS_CALLS and value.mlir_type == kind
 
 
-_DPS_CALLS = ("relax.call_tir", "relax.call_tir_inplace", "relax.call_dps_packed")
+_DPS_CALLS = (
+    "relax.call_tir",
+    "relax.call_tir_inplace",
+    "relax.call_dps_packed",
+    "relax.call_tir_with_grad",
+    "relax.call_py_func",
+)
 
 
 def expression_text(expr: nodes.Expr) -> str:
@@ -119,6 +128,11 @@ def attribute_text(value: Any) -> str:
         return f'float("{value}")'
     if isinstance(value, (list, tuple)):
         return f"[{', '.join(map(attribute_text, value))}]"
+    if isinstance(value, ir.AffineMapAttr):
+        return f"T.index_map({map_text(value)})"
+    if isinstance(value, Mapping):
+        entries = [f"{literal(key)}: {attribute_text(entry)}" for key, entry in value.items()]
+        return f"{{{', '.join(entries)}}}"
     return literal(value)
 
 
@@ -191,7 +205,10 @@ def _call_tir(self: ExprPrinter, expr: nodes.Call) -> str:
         parts.append(f"inplace_indices={attribute_text(expr.attrs['inplace_indices'])}")
     if len(expr.args) > 2:
         parts.append(f"tir_vars={self.text(expr.args[2])}")
-    return self.call(expr.op.name.removeprefix("relax."), parts)
+    name = expr.op.name.removeprefix("relax.")
+    infos = [types.tensor_info(kind) for kind in expr.type_args]
+    spread = any(info is not None and info.place[:1] == ("mesh",) for info in infos)
+    return self.call(f"dist.{name}" if spread else name, parts)
 
 
 def _call_dps_packed(self: ExprPrinter, expr: nodes.Call) -> str:
@@ -204,11 +221,25 @@ def _call_pure_packed(self: ExprPrinter, expr: nodes.Call) -> str:
     return self.call("call_pure_packed", parts)
 
 
+def _call_form(self: ExprPrinter, expr: nodes.Call) -> str:
+    name = expr.op.name
+    form, callee = FORMS[name], expr.args[0]
+    parts = [_quoted(callee) if form.callee == "string" else self.text(callee)]
+    parts += map(self.text, expr.args[1:])
+    if form.outputs:
+        parts.append(_outputs(self, expr))
+    parts += [f"{key}={attribute_text(expr.attrs[key])}" for key in form.attributes]
+    if not form.outputs:
+        parts += _types(self, expr)
+    return self.call(name.removeprefix("relax."), parts)
+
+
 _CALLS: dict[str, Callable[[ExprPrinter, nodes.Call], str]] = {
     "relax.call_tir": _call_tir,
     "relax.call_tir_inplace": _call_tir,
     "relax.call_dps_packed": _call_dps_packed,
     "relax.call_pure_packed": _call_pure_packed,
+    **dict.fromkeys(FORMS, _call_form),
 }
 
 _TEXTS: list[tuple[type[nodes.Expr], Callable[[ExprPrinter, Any], str]]] = [

@@ -27,3 +27,19 @@ func.func @main(%x: tensor<2xf32> {relax.name = "x"}, %f: !relax.object {relax.n
   %b = "relax.call_value"(%f, %a) : (!relax.object, tensor<2xf32>) -> tensor<2xf32>
   return %b : tensor<2xf32>
 }
+
+// CHECK-LABEL: func.func @values
+// CHECK: %f = "relax.make_closure"(%x) {callee = @add_to}
+// CHECK: %a = "relax.invoke_pure_closure"(%f, %x)
+// CHECK: %b = "relax.invoke_closure"(%f, %a)
+func.func @values(%x: tensor<2xf32> {relax.name = "x"}) -> tensor<2xf32> attributes {relax.attrs = {}} {
+  %f = "relax.make_closure"(%x) {callee = @add_to} : (tensor<2xf32>) -> !relax.object
+  %a = "relax.invoke_pure_closure"(%f, %x) : (!relax.object, tensor<2xf32>) -> tensor<2xf32>
+  %b = "relax.invoke_closure"(%f, %a) : (!relax.object, tensor<2xf32>) -> tensor<2xf32>
+  return %b : tensor<2xf32>
+}
+func.func private @add_to(%y: tensor<2xf32> {relax.name = "y"}, %x: tensor<2xf32> {relax.name = "x"}) -> tensor<2xf32>
+    attributes {relax.attrs = {}} {
+  %z = "relax.add"(%y, %x) : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+  return %z : tensor<2xf32>
+}

@@ -38,3 +38,27 @@ func.func @callee(%x: tensor<2xf32>) -> tensor<2xf32> attributes {relax.attrs = 
   %r = "relax.call_value"(%x, %x) : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
   return %r : tensor<2xf32>
 }
+
+// -----
+
+func.func @made(%x: tensor<2xf32>) -> tensor<2xf32> attributes {relax.attrs = {}} {
+  // expected-error@+1 {{relax.make_closure: makes a function, not tensor<2xf32>}}
+  %f = "relax.make_closure"(%x) {callee = @made} : (tensor<2xf32>) -> tensor<2xf32>
+  return %f : tensor<2xf32>
+}
+
+// -----
+
+func.func @invoked(%x: tensor<2xf32>) -> tensor<2xf32> attributes {relax.attrs = {}} {
+  // expected-error@+1 {{relax.invoke_closure: only functions can be called, this is tensor<2xf32>}}
+  %r = "relax.invoke_closure"(%x, %x) : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+  return %r : tensor<2xf32>
+}
+
+// -----
+
+func.func @purely(%x: tensor<2xf32>) -> tensor<2xf32> attributes {relax.attrs = {}} {
+  // expected-error@+1 {{relax.invoke_pure_closure: only functions can be called}}
+  %r = "relax.invoke_pure_closure"(%x) : (tensor<2xf32>) -> tensor<2xf32>
+  return %r : tensor<2xf32>
+}

@@ -76,11 +76,21 @@ func.func @nested(%x: tensor<4xf32> {relax.name = "x"}, %c: tensor<i1> {relax.na
 
 // -----
 
-// What inference does not know the shape of stays; so does what is named in skip-ops below.
+// Sizes that only run time knows get symbols; an operand of unknown rank stays, and so does what is
+// named in skip-ops below.
 
+// CHECK-LABEL: func.func @sizes(
+// CHECK: %[[KNOWN:.*]] = "relax.match_cast"(%x) : (tensor<?x4xf32>) -> tensor<?x?xf32, #relax.dims<["x_0", "x_1"]>>
+// CHECK: "relax.broadcast_shapes"
+// CHECK: "relax.call_tir"({{.*}}) {callee = @add
 // CHECK-LABEL: func.func @unknown(
 // CHECK: "relax.add"(%x, %y)
-func.func @unknown(%x: tensor<?x4xf32> {relax.name = "x"}, %y: tensor<4xf32> {relax.name = "y"}) -> tensor<?x?xf32> attributes {relax.attrs = {}} {
+func.func @sizes(%x: tensor<?x4xf32> {relax.name = "x"}, %y: tensor<4xf32> {relax.name = "y"}) -> tensor<?x?xf32> attributes {relax.attrs = {}} {
   %lv = "relax.add"(%x, %y) : (tensor<?x4xf32>, tensor<4xf32>) -> tensor<?x?xf32>
   return %lv : tensor<?x?xf32>
 }
+func.func @unknown(%x: tensor<*xf32> {relax.name = "x"}, %y: tensor<4xf32> {relax.name = "y"}) -> tensor<*xf32> attributes {relax.attrs = {}} {
+  %lv = "relax.add"(%x, %y) : (tensor<*xf32>, tensor<4xf32>) -> tensor<*xf32>
+  return %lv : tensor<*xf32>
+}
+
