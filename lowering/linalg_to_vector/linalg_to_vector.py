@@ -6,13 +6,25 @@ from dataclasses import dataclass, replace
 
 from relax_mlir.errors import PassError
 from relax_mlir.lowering.linalg_to_vector.arg_reduction import let_nan_win
-from relax_mlir.lowering.linalg_to_vector.buffers import BufferUses, erase_unused_buffers
+from relax_mlir.lowering.linalg_to_vector.buffers import (
+    BufferUses,
+    erase_unused_buffers,
+    outputs_of,
+)
 from relax_mlir.lowering.linalg_to_vector.builder import Builder
 from relax_mlir.lowering.linalg_to_vector.contraction.matching import (
     Contraction,
     match_contraction,
     with_epilogue,
 )
+from relax_mlir.lowering.linalg_to_vector.convolution.matching import (
+    Convolution,
+    Window,
+    arrange_convolution,
+    parse_convolution,
+)
+from relax_mlir.lowering.linalg_to_vector.convolution.padding import Padding, find_padding
+from relax_mlir.lowering.linalg_to_vector.convolution.strategy import emit_convolution
 from relax_mlir.lowering.linalg_to_vector.cpu_target import CPUTarget, host_cpu
 from relax_mlir.lowering.linalg_to_vector.loop_nest import LoopNest, Stage, parse
 from relax_mlir.lowering.linalg_to_vector.row_chain import match_row_chain
@@ -115,6 +127,7 @@ class _FunctionLowering:
         self.builder = Builder(self.entry)
         self.uses = BufferUses(function)
         self.fills: dict[ir.Value, ir.Operation] = {}
+        self.paddings: list[tuple[ir.Operation, Padding]] = []
 
     def run(self) -> None:
         self._lower_region(self.function.regions[0])
@@ -127,6 +140,7 @@ class _FunctionLowering:
     def _lower_block(self, block: ir.Block) -> None:
         outer_fills, self.fills = self.fills, {}
         operations = [op.operation for op in block.operations]
+        operations = self._without_borders(operations)
         while operations:
             op = operations.pop(0)
             if op.name == "linalg.fill" and self.uses.is_private(op.operands[1]):
@@ -177,7 +191,9 @@ class _FunctionLowering:
     def _lower_op(self, op: ir.Operation, following: list[ir.Operation]) -> None:
         """Lower an operation, with the one that consumes it where that can be fused, which then
         is no longer among the following ones."""
-        nest = parse(op)
+        if self._lower_convolution(op, following):
+            return
+        nest = parse(op, quotients=True)
         if nest is None:
             self._flush_fills(op)
             return
@@ -266,25 +282,94 @@ class _FunctionLowering:
             return False
         simplified = joined[0].simplify()
         contraction = match_contraction(simplified, joined[1])
-        if contraction is None or not _fits_column(contraction):
+        if contraction is None or not _fits_column(contraction.nest, joined[1], contraction.column):
             return False
-        for value in {simplified.operands[i].value for i in joined[1].results}:
-            fill = self.fills.pop(value, None)
-            if fill is not None:
-                fill.erase()
+        self._drop_fills(simplified, joined[1])
         self.uses.move_definitions_up(consumer, op)
         contraction = _accumulate_in_place(contraction, joined[1])
         with ir.InsertionPoint(op), op.location:
             contraction_strategy(contraction, self.target)(self.builder, initial)
         return True
 
+    def _drop_fills(self, nest: LoopNest, epilogue: Stage) -> None:
+        """Erase the fills of what an epilogue writes whole."""
+        for value in {nest.operands[i].value for i in epilogue.results}:
+            fill = self.fills.pop(value, None)
+            if fill is not None:
+                fill.erase()
 
-def _fits_column(contraction: Contraction) -> bool:
-    """Whether the epilogue's operands are contiguous or constant along the columns of C."""
-    nest, epilogue = contraction.nest, contraction.epilogue
-    assert epilogue is not None
+    # Convolutions
+
+    def _without_borders(self, operations: list[ir.Operation]) -> list[ir.Operation]:
+        """The operations of a block without those that surround data by zeros for a convolution
+        that does not need it."""
+        dropped: list[ir.Operation] = []
+        for op in operations:
+            if op.name != "linalg.generic" or not isinstance(op.operands[0].type, ir.MemRefType):
+                continue
+            padding = find_padding(op.operands[0], op, self.uses)
+            parsed = None if padding is None else parse_convolution(op, padding)
+            if padding is None or parsed is None or arrange_convolution(*parsed, None) is None:
+                continue
+            self.paddings.append((op, padding))
+            dropped += padding.members
+        return [op for op in operations if op not in dropped]
+
+    def _lower_convolution(self, op: ir.Operation, following: list[ir.Operation]) -> bool:
+        """Lower an operation that is a convolution, with the one that consumes it where that can
+        be fused, which then is no longer among the following ones."""
+        if op.name != "linalg.generic" or len(op.operands) != 3:
+            return False
+        padding = next((padding for reader, padding in self.paddings if reader == op), None)
+        parsed = parse_convolution(op, padding)
+        conv = None if parsed is None else arrange_convolution(*parsed, None)
+        if parsed is None or conv is None:
+            return False
+        nest, windows = parsed
+        initial = self._take_initial(op, nest)
+        if padding is not None and padding.source in self.fills:
+            self._emit_plain(self.fills.pop(padding.source))
+        consumer = self._fusable_consumer(op, nest, following)
+        source = nest.operands[conv.data].value
+        fused = None
+        if consumer is not None and not any(
+            self.uses.may_overlap(out, source) for out in outputs_of(consumer)
+        ):
+            fused = self._with_consumer(op, nest, windows, consumer)
+        with ir.InsertionPoint(op), op.location:
+            emit_convolution(self.builder, fused or conv, self.target, initial.get(conv.out))
+        if fused is not None and consumer is not None:
+            following.remove(consumer)
+            consumer.erase()
+        op.erase()
+        for member in reversed(() if padding is None else padding.members):
+            member.erase()
+        return True
+
+    def _with_consumer(
+        self,
+        op: ir.Operation,
+        nest: LoopNest,
+        windows: tuple[Window, ...],
+        consumer: ir.Operation,
+    ) -> Convolution | None:
+        """The convolution with its consumer as its epilogue; None if the two do not fit."""
+        following = parse(consumer)
+        joined = None if following is None else with_epilogue(nest, following)
+        if joined is None:
+            return None
+        fused = arrange_convolution(joined[0], windows, joined[1])
+        if fused is None or not _fits_column(fused.nest, joined[1], fused.column):
+            return None
+        self._drop_fills(joined[0], joined[1])
+        self.uses.move_definitions_up(consumer, op)
+        return fused
+
+
+def _fits_column(nest: LoopNest, epilogue: Stage, column: int) -> bool:
+    """Whether the epilogue's operands are contiguous or constant along the columns."""
     operands = [i for i in (*epilogue.arguments, *epilogue.results) if i >= 0]
-    strides = {i: nest.stride(i, contraction.column).static for i in operands}
+    strides = {i: nest.stride(i, column).static for i in operands}
     fit = all(stride in (0, 1) for stride in strides.values())
     return fit and all(strides[i] == 1 for i in epilogue.results)
 

@@ -11,11 +11,12 @@ operand is recognised as `n * 784` of another.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from relax_mlir.lowering.linalg_to_vector.builder import Builder, FlatView, Index, defining_op
+from relax_mlir.lowering.linalg_to_vector.quotients import divisors, take_quotients
 from relax_mlir.mlir import ir
 
 _Item = TypeVar("_Item")
@@ -65,6 +66,7 @@ class Operand:
     base: terms of the offset of the first element.
     dim_order: the dimension behind each index of the memref, where all are plain dimensions.
     coordinates: the same, None standing for the only position of a dimension of size one.
+    quotients: elements moved when the quotient of a dimension and a divisor rises by one.
     """
 
     value: ir.Value
@@ -74,6 +76,7 @@ class Operand:
     is_scalar: bool = False
     dim_order: tuple[int, ...] | None = None
     coordinates: tuple[int | None, ...] | None = None
+    quotients: tuple[tuple[int, int, Extent], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -117,7 +120,7 @@ class LoopNest:
 
     def simplify(self) -> LoopNest:
         """The same nest without unit dimensions and with adjacent dimensions merged."""
-        nest = self
+        nest = self.split_quotients()
         for dim in reversed(range(nest.rank)):
             if nest.extents[dim] == ONE:
                 nest = nest._without(dim)
@@ -133,6 +136,46 @@ class LoopNest:
                 if merged:
                     break
         return nest
+
+    def split_quotients(self) -> LoopNest:
+        """The same nest with each dimension that operands divide split in two, the quotient ahead
+        of the remainder; every operand is strided then."""
+        nest = self
+        while True:
+            divided = {q[0]: q[1] for operand in nest.operands for q in operand.quotients}
+            if not divided:
+                return nest
+            dim = max(divided)
+            nest = nest._split(dim, divided[dim])
+
+    def _split(self, dim: int, divisor: int) -> LoopNest:
+        assert not self.index_dims
+
+        def doubled(items: Sequence[_Item], outer: _Item, inner: _Item) -> tuple[_Item, ...]:
+            return (*items[:dim], outer, inner, *items[dim + 1 :])
+
+        def operand(old: Operand) -> Operand:
+            inner = old.strides[dim]
+            outer: Extent | None = inner * Extent(divisor)
+            for _, _, step in (q for q in old.quotients if q[0] == dim):
+                outer = None if outer is None else outer.plus(step)
+            assert outer is not None
+            return replace(
+                old,
+                strides=doubled(old.strides, outer, inner),
+                dim_order=None,
+                coordinates=None,
+                quotients=tuple(q for q in old.quotients if q[0] != dim),
+            )
+
+        count = Extent(self.extents[dim].factor // divisor)
+        kind = self.reduction[dim]
+        return replace(
+            self,
+            extents=doubled(self.extents, count, Extent(divisor)),
+            reduction=doubled(self.reduction, kind, kind),
+            operands=tuple(operand(old) for old in self.operands),
+        )
 
     def _without(self, dim: int) -> LoopNest:
         def cut(items: Sequence[_Item]) -> tuple[_Item, ...]:
@@ -218,8 +261,17 @@ class Access:
 # Reading linalg ops
 
 
-def parse(operation: ir.Operation) -> LoopNest | None:
-    """The loop nest of a linalg op on memrefs; None if it is not a strided nest of scalar ops."""
+def parse(
+    operation: ir.Operation,
+    *,
+    quotients: bool = False,
+    sources: Mapping[int, ir.Value] | None = None,
+) -> LoopNest | None:
+    """The loop nest of a linalg op on memrefs; None if it is not a strided nest of scalar ops.
+
+    With `quotients`, indices may divide a dimension (see `split_quotients`, and `simplify`, which
+    splits).  `sources` has buffers that stand in for operands, read at the same indices.
+    """
     if operation.name not in ("linalg.generic", "linalg.fill") or len(operation.results) > 0:
         return None
     block = operation.regions[0].blocks[0]
@@ -232,11 +284,14 @@ def parse(operation: ir.Operation) -> LoopNest | None:
     if extents is None:
         return None
     operands: list[Operand] = []
-    for map_, value in zip(maps, values, strict=True):
-        operand = _operand(map_, value, extents, symbols)
+    for position, map_ in enumerate(maps):
+        value = values[position] if sources is None else sources.get(position, values[position])
+        operand = _operand(map_, value, extents, symbols, quotients)
         if operand is None:
             return None
         operands.append(operand)
+    if quotients and not _splits(operands, extents, block):
+        return None
     outputs = operation.attributes["operandSegmentSizes"][1]
     count = len(values)
     body = Stage(block, tuple(range(count)), tuple(range(count - outputs, count)))
@@ -248,6 +303,15 @@ def parse(operation: ir.Operation) -> LoopNest | None:
         symbols,
         _index_dims(block, len(kinds)),
     )
+
+
+def _splits(operands: list[Operand], extents: list[Extent], block: ir.Block) -> bool:
+    """Whether the dimensions that operands divide, if any, can be split."""
+    found = [(dim, by, 0) for operand in operands for dim, by, _ in operand.quotients]
+    if not found:
+        return True
+    asks = any(op.operation.name == "linalg.index" for op in block.operations)
+    return not asks and divisors(found, [extent.static for extent in extents]) is not None
 
 
 def _iteration_space(
@@ -298,6 +362,7 @@ def _operand(
     value: ir.Value,
     extents: list[Extent],
     symbols: list[tuple[ir.Value, int | None]],
+    quotients: bool,
 ) -> Operand | None:
     rank = len(extents)
     if not isinstance(value.type, ir.MemRefType):
@@ -311,9 +376,14 @@ def _operand(
     strides = [ZERO] * rank
     base: list[Extent] = []
     step = ONE
+    divided: list[tuple[int, int, Extent]] = []
     for position in reversed(range(type_.rank)):
         expr = map_.results[position]
         linear = _linear(expr, rank)
+        if linear is None and quotients and type_.has_static_shape:
+            rest, terms = take_quotients(expr)
+            linear = _linear(rest, rank)
+            divided += [(dim, by, step * Extent(factor)) for dim, by, factor in terms]
         if linear is None:
             return _flattened_operand(map_, value, rank)
         for dim, coefficient in enumerate(linear[:-1]):
@@ -331,7 +401,16 @@ def _operand(
         tuple(base),
         dim_order=_dim_order(map_),
         coordinates=_coordinates(map_, type_),
+        quotients=_summed(divided),
     )
+
+
+def _summed(terms: list[tuple[int, int, Extent]]) -> tuple[tuple[int, int, Extent], ...]:
+    """Terms of the same quotient added up, without those that cancel."""
+    total: dict[tuple[int, int], int] = {}
+    for dim, by, step in terms:
+        total[dim, by] = total.get((dim, by), 0) + step.factor
+    return tuple((dim, by, Extent(factor)) for (dim, by), factor in total.items() if factor)
 
 
 def _part(value: ir.Value) -> ir.Operation | None:

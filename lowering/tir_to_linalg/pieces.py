@@ -20,7 +20,7 @@ from relax_mlir.lowering.tir_to_linalg.nest import Nest
 from relax_mlir.lowering.tir_to_linalg.piece_emission import PieceEmitter
 from relax_mlir.mlir import ir
 
-__all__ = ["raise_in_pieces"]
+__all__ = ["pieces_of", "raise_in_pieces", "single_store"]
 
 _MAX_PIECES = 32
 _DECLARATIONS = ("tir.read", "tir.write")
@@ -28,11 +28,11 @@ _DECLARATIONS = ("tir.read", "tir.write")
 
 def raise_in_pieces(nest: Nest) -> bool:
     """Raise an unscheduled nest piece by piece; False (and nothing changed) if it cannot be."""
-    store = _single_store(nest)
+    store = single_store(nest)
     if store is None:
         return False
     try:
-        pieces = _pieces(nest, store)
+        pieces = pieces_of(nest, store)
         shared = _shared_loops(nest, store, pieces)
         emitters = [PieceEmitter(nest, store, piece, shared) for piece in pieces]
     except Unsupported:
@@ -71,7 +71,7 @@ def _emit_shared(
         _emit_shared(variables[1:], emitters, {**positions, variables[0]: position})
 
 
-def _single_store(nest: Nest) -> ir.Operation | None:
+def single_store(nest: Nest) -> ir.Operation | None:
     """The one store of a block of spatial variables that does not read what it writes."""
     if any(kind != "S" for kind in nest.block.kinds):
         return None
@@ -97,7 +97,7 @@ def _single_store(nest: Nest) -> ir.Operation | None:
     return stores[0] if stores[0].block == nest.block.block else None
 
 
-def _pieces(nest: Nest, store: ir.Operation) -> list[Piece]:
+def pieces_of(nest: Nest, store: ir.Operation) -> list[Piece]:
     """The iteration space, cut until every condition is known everywhere."""
     ranges = tuple((0, _extent(loop.extent)) for loop in nest.loops)
     open_: list[Piece] = [Piece(ranges)]

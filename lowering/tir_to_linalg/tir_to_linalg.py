@@ -14,12 +14,14 @@ from relax_mlir.lowering.passes import ModuleState, Pass, register_pass
 from relax_mlir.lowering.tir.symbolic import buffer_dimension, dimension
 from relax_mlir.lowering.tir_to_linalg.access import (
     Access,
+    fill,
     load_access,
     plain_dimensions,
     store_access,
 )
 from relax_mlir.lowering.tir_to_linalg.if_conversion import convert_ifs
 from relax_mlir.lowering.tir_to_linalg.nest import Nest, is_unscheduled, nest_of
+from relax_mlir.lowering.tir_to_linalg.padding import raise_padding
 from relax_mlir.lowering.tir_to_linalg.pieces import raise_in_pieces
 from relax_mlir.mlir import ir, linalg
 
@@ -54,7 +56,7 @@ def _raise_nest(op: ir.Operation) -> None:
     if nest is None or not is_unscheduled(nest):
         return
     plan = _plan(nest)
-    if plan is None and (raise_in_pieces(nest) or not convert_ifs(nest)):
+    if plan is None and (raise_padding(nest) or raise_in_pieces(nest) or not convert_ifs(nest)):
         return
     plan = plan or _plan(nest)
     if plan is None:
@@ -180,7 +182,7 @@ def _emit_init(plan: _Plan, access: Access) -> None:
     plain maps; a constant index leaves other elements alone and needs a generic."""
     value = access.op.operands[0].owner.operation.clone().results[0]
     if all(isinstance(e, ir.AffineDimExpr) for e in access.map.results):
-        linalg.fill(value, outs=[access.buffer])
+        fill(access.buffer, value)
         return
     spatial = [i for i, kind in enumerate(plan.nest.block.kinds) if kind == "S"]
     kept = {old: new for new, old in enumerate(spatial)}

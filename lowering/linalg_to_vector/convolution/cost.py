@@ -1,0 +1,143 @@
+"""The cost model of convolutions: which form, which register tile, what goes to which core."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from relax_mlir.lowering.linalg_to_vector.convolution.matching import Convolution
+from relax_mlir.lowering.linalg_to_vector.cpu_target import CPUTarget
+from relax_mlir.lowering.linalg_to_vector.loop_nest import ONE, ZERO
+
+__all__ = [
+    "RegisterTile",
+    "choose_register_tile",
+    "depthwise_pixels",
+    "even_pieces",
+    "weight_is_larger",
+    "weight_stays_in_cache",
+    "worth_packing",
+]
+
+# A weight of at most so many bytes stays in the second-level cache while rows of the image pass.
+_CACHED_WEIGHT = 200_000
+# Laying out a weight in the call costs about as much as so many output positions.
+_PACKING_POSITIONS = 24
+
+# Fused multiply-adds in flight that keep the units busy.
+_CHAINS = 8
+_MAX_PIXELS = 14
+_VECTOR_COUNTS = (1, 2, 3, 4)
+# Output positions of a row of unknown length that are computed at once.
+_DYNAMIC_PIXELS = 8
+
+
+@dataclass(frozen=True)
+class RegisterTile:
+    """Accumulators of `pixels` output positions times `vectors` vectors of output channels."""
+
+    pixels: int
+    vectors: int
+
+
+def even_pieces(size: int, largest: int) -> list[int]:
+    """`size` in the fewest pieces of at most `largest`, as equal as can be, long ones first."""
+    count = -(-size // largest)
+    low, longer = divmod(size, count)
+    return [low + 1] * longer + [low] * (count - longer)
+
+
+def choose_register_tile(
+    pixels: int | None, channels: int | None, lanes: int, target: CPUTarget
+) -> RegisterTile:
+    """The tile of least cost for rows of `pixels` positions (None: known at run time) and
+    `channels` output channels that lie together.
+
+    Cost is the multiply-adds issued, padding included, more where there are too few chains to hide
+    latency or too many loads for the products.
+    """
+    best: tuple[float, RegisterTile] | None = None
+    for vectors in _VECTOR_COUNTS:
+        if vectors > 1 and channels is not None and (vectors - 1) * lanes >= channels:
+            continue
+        limit = _DYNAMIC_PIXELS if pixels is None else min(pixels, _MAX_PIXELS)
+        for height in range(1, limit + 1):
+            if height * vectors + vectors + 1 > target.vector_registers:
+                continue
+            cost = _tile_cost(pixels or 4 * _DYNAMIC_PIXELS, channels or 4 * lanes, height, vectors,
+                              lanes)  # fmt: skip
+            if best is None or cost < best[0]:
+                best = (cost, RegisterTile(height, vectors))
+    assert best is not None
+    return best[1]
+
+
+def _tile_cost(pixels: int, channels: int, height: int, vectors: int, lanes: int) -> float:
+    whole, rest = divmod(-(-channels // lanes), vectors)
+    panels = [vectors] * whole + ([rest] if rest else [])
+    cost = 0.0
+    for piece in even_pieces(pixels, height):
+        for panel in panels:
+            accumulators = piece * panel
+            loads = (piece + 2 * panel) / 2.0
+            cost += max(accumulators, _CHAINS, loads) + 0.1 * (piece + panel)
+    return cost
+
+
+def weight_stays_in_cache(conv: Convolution) -> bool:
+    """Whether rows of the image go outermost, instead of panels of output channels."""
+    size = _bytes(conv, conv.weight)
+    return size is not None and size <= _CACHED_WEIGHT
+
+
+def weight_is_larger(conv: Convolution) -> bool:
+    """Whether the weight takes more room than the data: then each core should read its own part
+    of it."""
+    weight, data = _bytes(conv, conv.weight), _bytes(conv, conv.data)
+    return weight is not None and data is not None and weight > data
+
+
+def _bytes(conv: Convolution, operand: int) -> int | None:
+    """Size of what the loops read of an operand, overlapping windows counted anew; None if it is
+    only known at run time."""
+    nest = conv.nest
+    taps = [w.tap for w in conv.windows] if operand == conv.data else []
+    size = nest.operands[operand].element_type.width // 8
+    for dim in range(nest.rank):
+        if nest.stride(operand, dim) != ZERO and dim not in taps:
+            static = nest.extents[dim].static
+            if static is None:
+                return None
+            size *= static
+    return size
+
+
+def worth_packing(conv: Convolution, width: int) -> bool:
+    """Whether to copy the weight into panels of `width` output channels before using it: always
+    if its output channels are apart, else if its rows are much longer than a panel and there are
+    enough output positions."""
+    if conv.nest.stride(conv.weight, conv.column) != ONE:
+        return True
+    channels = conv.extent(conv.column).static
+    if channels is not None and channels < 4 * width:
+        return False
+    return positions(conv) >= _PACKING_POSITIONS
+
+
+def positions(conv: Convolution) -> int:
+    """Output positions of all images; a size known at run time counts as large."""
+    count = 1
+    for dim in range(conv.nest.rank):
+        in_weight = conv.nest.stride(conv.weight, dim) != ZERO
+        if not conv.nest.reduction[dim] and not in_weight:
+            static = conv.nest.extents[dim].static
+            count *= 1 << 20 if static is None else static
+    return count
+
+
+def depthwise_pixels(conv: Convolution, target: CPUTarget) -> int:
+    """Output positions of a row that a depthwise convolution computes at once: accumulators, the
+    weights of a row of taps and a vector of data fill the registers; long rows of taps, which are
+    unrolled, get shorter tiles."""
+    taps = conv.row_taps or 1
+    free = target.vector_registers - 2 - min(taps, target.vector_registers // 3)
+    return max(1, min(_MAX_PIXELS, free, max(4, 100 // taps)))

@@ -1,0 +1,197 @@
+"""Depthwise convolution: a row of output positions times one vector of channels.
+
+Each vector of data that the tile's windows reach is loaded once and multiplied for all positions
+that it counts for; the weights of a row of taps stay in registers.  Channels are innermost, so that
+the data are read as they lie in memory.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from relax_mlir.lowering.linalg_to_vector.builder import Builder, Index
+from relax_mlir.lowering.linalg_to_vector.contraction.matching import Contraction
+from relax_mlir.lowering.linalg_to_vector.contraction.micro_kernel import MicroKernel, Tile
+from relax_mlir.lowering.linalg_to_vector.convolution.cost import depthwise_pixels
+from relax_mlir.lowering.linalg_to_vector.convolution.loops import Place, Selected, WindowLoops
+from relax_mlir.lowering.linalg_to_vector.convolution.matching import Convolution, Window
+from relax_mlir.lowering.linalg_to_vector.cpu_target import CPUTarget
+from relax_mlir.mlir import ir
+
+__all__ = ["emit_depthwise"]
+
+# Rows of more taps become a loop.
+_UNROLLED_TAPS = 15
+
+
+def emit_depthwise(
+    b: Builder,
+    conv: Convolution,
+    target: CPUTarget,
+    initial: ir.Value | None,
+    rows: tuple[Index, Index] | None = None,
+) -> None:
+    """Emit a convolution whose column is a group.  `rows` restricts the first window to a range of
+    its output positions."""
+    taps = [w.tap for w in conv.windows if w.tap is not None]
+    contraction = Contraction(
+        conv.nest, (), conv.row, conv.column, tuple(taps),
+        conv.data, conv.weight, conv.out, conv.epilogue,
+    )  # fmt: skip
+    loops = WindowLoops(b, conv, rows)
+    bits = max(32, *(argument.type.width for argument in conv.nest.body.block.arguments))
+    lanes = target.lanes(bits)
+    channels = loops.extents[conv.column]
+    pixels = depthwise_pixels(conv, target)
+
+    def tile(place: Place, position: Index, size: int, selected: Selected) -> None:
+        window = conv.windows[-1] if conv.windows else None
+        kernel = _DepthwiseKernel(
+            b, contraction, place.accesses, lanes, initial, place.taps, window, selected
+        )
+
+        def vector(column: Index, active: Index | None) -> None:
+            kernel.emit(_tile(conv, place, loops, position, size, column, active))
+
+        whole = b.round_down(channels, lanes)
+        with b.loop(0, whole, lanes) as column:
+            vector(column, None)
+        rest = b.sub(channels, whole)
+        b.when(b.at_least(rest, 1), lambda: vector(whole, rest))
+
+    def row(place: Place) -> None:
+        loops.row(pixels, lambda *at: tile(place, *at))
+
+    place = Place(conv.nest.emit_accesses(b, contraction.operands()))
+    loops.over(list(conv.outer), place, lambda image: loops.rows(image, row))
+
+
+def _tile(
+    conv: Convolution,
+    place: Place,
+    loops: WindowLoops,
+    position: Index,
+    size: int,
+    column: Index,
+    active: Index | None,
+) -> Tile:
+    weight = place.accesses[conv.weight]
+    assert weight.view is not None
+    taps = [w.tap for w in conv.windows if w.tap is not None]
+    return Tile(
+        row=position,
+        column=column,
+        rows=size,
+        vectors=1,
+        active=active,
+        b_view=weight.view,
+        b_base=loops.b.add(weight.base, column),
+        b_k_strides=tuple(weight.strides[tap] for tap in taps),
+        k_start=0,
+        k_extents=tuple(loops.extents[tap] for tap in taps),
+        first=True,
+        last=True,
+    )
+
+
+@dataclass
+class _DepthwiseKernel(MicroKernel):
+    """Tiles of output positions times one vector of channels.
+
+    ranges: the bounds of the loops over taps of all axes but the row's; window: that of the row;
+    selected: the positions of the tile that each of its taps counts for.
+    """
+
+    ranges: tuple[tuple[Index, Index], ...] = ()
+    window: Window | None = None
+    selected: Selected = None
+
+    def _accumulate(self, tile: Tile) -> list[ir.Value]:
+        b, con = self.b, self.contraction
+        neutral = self._combiner.neutral(self._accumulator)
+        empty = b.broadcast(b.scalar(neutral, self._accumulator), self.lanes)
+        masks = self._masks(tile)
+        start = self._start_values(tile, empty, masks)
+        a = self.accesses[con.a]
+        stride = 0 if con.row is None else a.strides[con.row]
+        first = b.add(b.add(a.base, b.mul(tile.row, stride)), tile.column)
+        return self._tap_loops(tile, 0, first, tile.b_base, start, masks[0])
+
+    def _tap_loops(
+        self,
+        tile: Tile,
+        level: int,
+        a_at: Index,
+        b_at: Index,
+        values: list[ir.Value],
+        mask: ir.Value | None,
+    ) -> list[ir.Value]:
+        b = self.b
+        if level == len(self.ranges):
+            return self._row_of_taps(tile, level, a_at, b_at, values, mask)
+        a_stride = self.accesses[self.contraction.a].strides[self.contraction.k[level]]
+        b_stride = tile.b_k_strides[level]
+
+        def step(tap: Index, carried: list[ir.Value]) -> list[ir.Value]:
+            at = b.add(a_at, b.mul(tap, a_stride)), b.add(b_at, b.mul(tap, b_stride))
+            return self._tap_loops(tile, level + 1, *at, carried, mask)
+
+        return b.carried_loop(*self.ranges[level], 1, values, step)
+
+    def _row_of_taps(
+        self,
+        tile: Tile,
+        level: int,
+        a_at: Index,
+        b_at: Index,
+        values: list[ir.Value],
+        mask: ir.Value | None,
+    ) -> list[ir.Value]:
+        b, con = self.b, self.contraction
+        a = self.accesses[con.a]
+        window = self.window
+        has_taps = window is not None and window.tap is not None
+        taps = tile.k_extents[level] if has_taps else 1
+        assert isinstance(taps, int) and a.view is not None
+        view = a.view
+        a_tap, b_tap = (a.strides[con.k[level]], tile.b_k_strides[level]) if has_taps else (0, 0)
+        a_row: Index = 0 if con.row is None else a.strides[con.row]
+
+        def datum(row: int, tap: Index) -> ir.Value:
+            at = b.add(b.add(a_at, b.mul(row, a_row)), b.mul(tap, a_tap))
+            return self._promote(b.load(view, at, self.lanes, mask))
+
+        def weight(tap: Index) -> ir.Value:
+            at = b.add(b_at, b.mul(tap, b_tap))
+            return self._promote(b.load(tile.b_view, at, self.lanes, mask))
+
+        if taps > _UNROLLED_TAPS and self.selected is None:
+
+            def step(tap: Index, carried: list[ir.Value]) -> list[ir.Value]:
+                factor = weight(tap)
+                return [
+                    self.multiply(datum(row, tap), factor, value)
+                    for row, value in enumerate(carried)
+                ]
+
+            return b.carried_loop(0, taps, 1, values, step)
+        weights: dict[int, ir.Value] = {}
+        results = list(values)
+        for pairs in self._by_datum(tile.rows, taps).values():
+            value = datum(*pairs[0])
+            for row, tap in pairs:
+                if tap not in weights:
+                    weights[tap] = weight(tap)
+                results[row] = self.multiply(value, weights[tap], results[row])
+        return results
+
+    def _by_datum(self, rows: int, taps: int) -> dict[int, list[tuple[int, int]]]:
+        """The rows and taps that meet at each element of the data, in memory order."""
+        window = self.window
+        stride, dilation = (1, 1) if window is None else (window.stride, window.dilation)
+        found: dict[int, list[tuple[int, int]]] = {}
+        for row in range(rows):
+            for tap in range(taps):
+                if self.selected is None or row in self.selected[tap]:
+                    found.setdefault(row * stride + tap * dilation, []).append((row, tap))
+        return dict(sorted(found.items()))
