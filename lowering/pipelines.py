@@ -19,6 +19,18 @@ _PIPELINES: dict[str, str] = {
         "relax-pack-constant-weights,relax-zero,relax-fuse-transpose-matmul,relax-fuse-tir,"
         "relax-fuse-attention,relax-fuse-tir"
     ),
+    # The same for GPUs, whose kernels schedules make: no layouts and kernels of the CPU's.
+    "relax-gpu-default": (
+        "relax-dead-code-elimination,relax-eliminate-common-subexpr,relax-convert-to-dataflow,"
+        "relax-zero"
+    ),
+    # From thread-bound TensorIR to kernels with flat arguments and their launches.
+    "tir-to-gpu": (
+        "tir-check-bounds,tir-bool-to-byte,tir-decompose-reduction,tir-plan-buffer-allocation,"
+        "tir-unify-thread-binding,tir-compact-buffer-allocation,tir-to-gpu-launch,tir-to-scf,"
+        "scf-promote-accumulators,gpu-insert-barriers,gpu-outline-kernels,canonicalize,cse,"
+        "gpu-flatten-kernel-arguments"
+    ),
 }
 
 

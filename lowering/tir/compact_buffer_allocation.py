@@ -3,6 +3,9 @@
 A buffer that is allocated inside loops is used around a place that those loops determine: the
 result of `compute_at` or `cache_read` below a loop keeps one tile, not the whole tensor.  Indices
 become relative to the least one used.
+
+Threads of a GPU that share a buffer use different parts of it at the same time: the loops that are
+bound to them count as inside of the allocation, wherever they are.
 """
 
 from __future__ import annotations
@@ -11,6 +14,7 @@ from dataclasses import dataclass
 
 from relax_mlir.dialects.tir.blocks import AccessOp, BlockOp, ReadOp, WriteOp
 from relax_mlir.dialects.tir.buffers import AllocBufferOp
+from relax_mlir.dialects.tir.loops import ForOp
 from relax_mlir.ir.state import ModuleState
 from relax_mlir.lowering.passes import Pass, register_pass
 from relax_mlir.lowering.tir.plan_buffer_allocation import allocations
@@ -100,12 +104,15 @@ def _uses(allocation: AllocBufferOp) -> list[_Use] | None:
 
 
 def _bindings(op: ir.Operation, allocation: AllocBufferOp) -> list[dict[ir.Value, Index]]:
-    """The bindings of the blocks between an access and the allocation, innermost block first."""
+    """The bindings of the blocks between an access and the allocation, innermost block first; of
+    all blocks around for a buffer that threads share, which their bindings may depend on."""
     found: list[dict[ir.Value, Index]] = []
     current = op
-    while current.block != allocation.operation.block:
+    shared = allocation.scope.value.partition(".")[0] in _SHARING
+    while shared or current.block != allocation.operation.block:
         outer = current.parent
-        assert outer is not None, "a buffer is used inside of the block that allocates it"
+        if outer is None or outer.operation.name == "func.func":
+            break
         current = outer.operation
         if isinstance(current.opview, BlockOp):
             found.append(_values(current.opview))
@@ -122,9 +129,12 @@ def _used_part(allocation: AllocBufferOp, indices: list[Index], size: int) -> tu
     not known."""
     home = allocation.operation.block.owner
     before = allocation.operation
+    scope = allocation.scope.value
 
     def inside(value: ir.Value) -> bool:
         owner = value.owner
+        if _runs_over_sharing_threads(value, scope):
+            return True
         if isinstance(owner, ir.Block):
             return owner != before.block and nest.encloses(home.operation.opview, value)
         same = owner.operation.block == before.block
@@ -146,6 +156,22 @@ def _used_part(allocation: AllocBufferOp, indices: list[Index], size: int) -> tu
     assert base is not None
     extent = high - low + 1
     return (base + low, extent) if extent < size else whole
+
+
+_SHARING = {"shared": ("threadIdx", "vthread"), "warp": ("threadIdx.x",)}
+"""Scope -> the thread axes along which a buffer of it is one buffer."""
+
+
+def _runs_over_sharing_threads(value: ir.Value, scope: str) -> bool:
+    """Whether a value is the loop variable of threads that share a buffer of this scope."""
+    axes = _SHARING.get(scope.partition(".")[0])
+    if axes is None or not isinstance(value.owner, ir.Block):
+        return False
+    view = value.owner.owner.operation.opview
+    if not isinstance(view, ForOp):
+        return False
+    axis = nest.thread_axis(view)
+    return axis is not None and axis.startswith(axes)
 
 
 def _shift(use: _Use, lows: list[Index]) -> None:

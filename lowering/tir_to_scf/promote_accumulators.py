@@ -45,7 +45,8 @@ class PromoteAccumulators(Pass):
 
 def _has_loops(function: ir.Operation) -> bool:
     blocks = list(function.regions[0].blocks)
-    return bool(blocks) and any(o.operation.name.startswith("scf.") for o in blocks[0].operations)
+    starts = ("scf.", "gpu.launch")
+    return bool(blocks) and any(o.operation.name.startswith(starts) for o in blocks[0].operations)
 
 
 def _says_noalias(function: ir.Operation) -> bool:
@@ -147,7 +148,9 @@ def _bar_operands(op: ir.Operation, barred: set[ir.Value]) -> None:
 
 
 def _is_own(buffer: ir.Value, noalias: bool) -> bool:
-    """Whether no other value names the same memory."""
+    """Whether no other value names the same memory, and no other thread uses it."""
+    if ir.MemRefType(buffer.type).memory_space is not None:
+        return False
     argument = noalias and isinstance(buffer.owner, ir.Block)
     return (argument or is_allocated(buffer)) and has_one_name(buffer)
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 
 from relax_mlir.dialects import dims
 from relax_mlir.errors import CompileError
+from relax_mlir.lowering.tir_to_gpu.host_device import DEVICE
 from relax_mlir.lowering.to_llvm.ffi_abi import (
     ANY,
     KIND,
@@ -25,6 +26,8 @@ from relax_mlir.lowering.to_llvm.ffi_dims import DimensionValues
 from relax_mlir.lowering.to_llvm.ffi_text import FunctionText, call_text
 
 __all__ = ["ArgumentReader", "ScalarSpec", "TensorSpec", "TensorValue"]
+
+_CPU = 1  # kDLCPU
 
 
 @dataclass(frozen=True)
@@ -82,12 +85,14 @@ class ArgumentReader:
     """Writes the checks of one function; symbols it meets go to `values`.
 
     `leave` is the terminator of a failure block; None returns -1, the ABI's sign of an error.
+    `on_device` asks for tensors on the device that the module was loaded on.
     """
 
     text: FunctionText
     function: str
     values: DimensionValues
     leave: str | None = None
+    on_device: bool = False
     _deferred: list[tuple[dims.Dim, str, str]] = field(default_factory=list)
 
     def check_count(self, given: str, names: Sequence[str]) -> None:
@@ -135,7 +140,8 @@ class ArgumentReader:
         """Check that the Any at `slot` is the tensor `spec` asks for, and read it."""
         text = self.text
         expected = f"contiguous {spec}" if not spec.strided and spec.dims is not None else str(spec)
-        block = self.failure(where, str(spec), slot)
+        place = " on the GPU" if self.on_device else ""
+        block = self.failure(where, f"{spec}{place}", slot)
         kind = text.load(slot, "i32")
         is_object = text.equals(kind, KIND["tensor"], "i32")
         is_pointer = text.equals(kind, KIND["dltensor_ptr"], "i32")
@@ -163,8 +169,16 @@ class ArgumentReader:
             rank = text.tensor_field(tensor, 2, kind="i32")
             same = text.equals(rank, len(spec.dims), "i32")
             text.require(same, self.otherwise(block, "ValueError"))
-        device = text.tensor_field(tensor, 1, 0, kind="i32")
-        text.require(text.equals(device, 1, "i32"), self.otherwise(block, "ValueError"))
+        text.require(self._is_in_place(tensor), self.otherwise(block, "ValueError"))
+
+    def _is_in_place(self, tensor: str) -> str:
+        text = self.text
+        if not self.on_device:
+            return text.equals(text.tensor_field(tensor, 1, 0, kind="i32"), _CPU, "i32")
+        # Type and number of the device, which are compared together.
+        given = text.tensor_field(tensor, 1, 0, kind="i64")
+        text.module.declare(DEVICE, f"llvm.mlir.global external @{DEVICE}() : i64")
+        return text.compare("eq", given, text.load(text.address(DEVICE), "i64"))
 
     def _read(self, tensor: str, spec: TensorSpec, slot: str, block: str) -> TensorValue:
         text = self.text

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from relax_mlir.lowering.passes import ModuleState, Pass, register_pass
+from relax_mlir.lowering.tir_to_gpu.host_device import DEVICE_KERNELS
 from relax_mlir.lowering.to_llvm.ffi_abi import ANY
 from relax_mlir.lowering.to_llvm.ffi_arguments import (
     ArgumentReader,
@@ -46,9 +47,10 @@ class MakePackedAPI(Pass):
     def run(self, state: ModuleState) -> None:
         functions = [op for op in state.functions() if is_prim_func(op)]
         text = ModuleText()
+        on_device = DEVICE_KERNELS in state.module.operation.attributes
         for op in functions:
             if not _is_private(op):
-                _write_wrapper(text, op)
+                _write_wrapper(text, op, on_device)
         hide_kernels(state)
         add_text(state, text)
 
@@ -92,12 +94,12 @@ def hide_kernels(state: ModuleState) -> None:
     state.module.operation.walk(follow)
 
 
-def _write_wrapper(module: ModuleText, op: ir.Operation) -> None:
+def _write_wrapper(module: ModuleText, op: ir.Operation, on_device: bool) -> None:
     name = symbol_name(op)
     specs = read_signature(op)
     kinds = ir.FunctionType(ir.TypeAttr(op.attributes["function_type"]).value).inputs
     text = FunctionText(module, f"func.func @{FFI_PREFIX}{name}{FFI_HEADER}")
-    reader = ArgumentReader(text, name, DimensionValues(text))
+    reader = ArgumentReader(text, name, DimensionValues(text), on_device=on_device)
     reader.check_count("%count", [spec.name for spec in specs])
     operands: list[str] = []
     for index, (spec, kind) in enumerate(zip(specs, kinds, strict=True)):

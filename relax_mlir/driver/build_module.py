@@ -50,11 +50,14 @@ def compile(
     """
     _refuse_options(options)
     module = _as_module(mod)
-    chosen = _cpu_target(target)
+    chosen = _chosen_target(target)
     if params:
         from relax_mlir.relax.transform import BindParams
 
         module = BindParams("main", dict(params))(module)
+
+    if chosen.device_type != "cpu":
+        return _executable(_for_device(module, chosen, relax_pipeline, tir_pipeline))
 
     def lower() -> CompiledCode:
         lowered = _apply(module, relax_pipeline) if _has_relax(module.state) else module
@@ -139,15 +142,28 @@ def _as_module(mod: Any) -> IRModule:
     raise TypeError(f"expected an IRModule or a function, got {type(mod).__name__}")
 
 
-def _cpu_target(target: Any) -> Target:
+def _for_device(
+    module: IRModule, target: Target, relax_pipeline: Any, tir_pipeline: Any
+) -> CompiledCode:
+    """Code for a GPU: what no schedule binds gets the default one."""
+    from relax_mlir.driver.gpu_pipeline import lower_to_device_code, schedule_unbound
+
+    with target:
+        if _has_relax(module.state):
+            chosen = "relax-gpu-default" if relax_pipeline == "default" else relax_pipeline
+            module = _apply(module, chosen)
+        if tir_pipeline not in _TIR_PIPELINES:
+            module = _apply(module, tir_pipeline)
+        module = schedule_unbound(module)
+    with mlir.scope():
+        state = module.state.clone()
+        state.target = target
+        return lower_to_device_code(state, opt_level=_opt_level())
+
+
+def _chosen_target(target: Any) -> Target:
     chosen = Target.current() if target is None else target
-    chosen = Target("llvm") if chosen is None else Target(chosen)
-    if chosen.device_type != "cpu":
-        raise CompileError(
-            f"no code generator for target '{chosen.kind}' in this build",
-            hint='use target="llvm"; a schedule bound to GPU threads also runs on the CPU',
-        )
-    return chosen
+    return Target("llvm") if chosen is None else Target(chosen)
 
 
 def _apply(module: IRModule, pipeline: Any) -> IRModule:

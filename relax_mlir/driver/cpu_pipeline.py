@@ -12,7 +12,7 @@ from relax_mlir.mlir import ir
 from relax_mlir.runtime.compiled_code import CompiledCode, FunctionInfo
 from relax_mlir.transform.context import PassContext
 
-__all__ = ["CPU_BUILD_PIPELINE", "asked_cores", "lower_to_machine_ir"]
+__all__ = ["CPU_BUILD_PIPELINE", "HOST", "asked_cores", "exported_functions", "lower_to_machine_ir"]
 
 KERNELS = (
     "tir-check-bounds,tir-bool-to-byte,tir-to-linalg,tir-decompose-reduction,"
@@ -34,7 +34,7 @@ def lower_to_machine_ir(
     threads parallel loops use; None leaves it to the target, the PassContext's `num-cores` and the
     environment (`num_threads`).
     """
-    functions = _exported(state)
+    functions = exported_functions(state)
     run(state, f"builtin.module({KERNELS},{HOST})")
     threads = 1
     if has_parallel_loops(state.functions()):
@@ -53,7 +53,7 @@ def asked_cores(state: ModuleState) -> int | None:
     return PassContext.current().config.get("num-cores") if asked is None else asked
 
 
-def _exported(state: ModuleState) -> dict[str, FunctionInfo]:
+def exported_functions(state: ModuleState) -> dict[str, FunctionInfo]:
     """The public functions of a module, by name."""
     found: dict[str, FunctionInfo] = {}
     for op in state.functions():

@@ -17,6 +17,7 @@ import numpy as np
 
 from relax_mlir import mlir
 from relax_mlir.errors import Error
+from relax_mlir.runtime.device_code import DeviceCode
 from relax_mlir.runtime.engine import Engine
 from relax_mlir.runtime.tensor import Tensor, constant_tensor
 
@@ -37,7 +38,8 @@ class CompiledCode:
     """`module` is an `ir.Module` in the llvm dialect; `constants` are in the order of its table.
 
     `constant_keys` are their names in the module's table of constants.  `on_engine` is called once
-    with the engine, when there is machine code.
+    with the engine, when there is machine code.  `device_code` holds the kernels of a module that
+    was compiled for a GPU.
     """
 
     module: Any
@@ -46,6 +48,7 @@ class CompiledCode:
     opt_level: int = 2
     constant_keys: Sequence[str] = ()
     on_engine: Callable[[Engine], None] | None = None
+    device_code: DeviceCode | None = None
     _cache: dict[str, Any] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 

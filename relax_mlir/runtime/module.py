@@ -10,6 +10,7 @@ from relax_mlir.errors import Error
 from relax_mlir.runtime.benchmark import BenchmarkResult, time_function
 from relax_mlir.runtime.compiled_code import CompiledCode, FunctionInfo
 from relax_mlir.runtime.device import require_cpu
+from relax_mlir.runtime.device_module import DeviceModule
 from relax_mlir.runtime.ffi import tvm_ffi
 from relax_mlir.runtime.registry import get_global_func
 
@@ -36,7 +37,9 @@ class Module:
 
     def __init__(self, code: CompiledCode | _Library) -> None:
         self._code = code
-        self.imports: list[Module] = []
+        self.imports: list[Module | DeviceModule] = []
+        if isinstance(code, CompiledCode) and code.device_code is not None:
+            self.imports.append(DeviceModule(code.device_code))
 
     @property
     def entry_name(self) -> str:
@@ -60,6 +63,8 @@ class Module:
         """
         if query_imports and self.imports and not self.implements_function(name):
             for module in self.imports:
+                if isinstance(module, DeviceModule):
+                    continue
                 if module.implements_function(name, query_imports=True):
                     return module.get_function(name, query_imports=True)
         return self._code.function(name)

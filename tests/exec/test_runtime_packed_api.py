@@ -312,9 +312,11 @@ def test_calls_from_threads(scaled: OperatorModule) -> None:
         assert all(pool.map(work, range(8)))
 
 
-def test_cuda_is_refused() -> None:
-    with pytest.raises(relax_mlir.Error, match="no code generator for target 'cuda'"):
-        build(IRModule.parse(STATIC), target="cuda")
+def test_code_for_a_gpu_refuses_tensors_of_the_cpu() -> None:
+    built = build(IRModule.parse(STATIC), target="cuda")
+    host = np.zeros(8, "f")
+    with pytest.raises(ValueError, match=r"expected float32 tensor of shape \(8,\) on the GPU"):
+        built.mod.get_function("main")(host, host)
 
 
 def test_call_overhead(static: OperatorModule) -> None:

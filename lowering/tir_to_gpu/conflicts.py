@@ -1,0 +1,193 @@
+"""Whether different threads of a block may touch the same element of a buffer.
+
+An index is split into what the thread's number adds and the rest.  What the number adds is
+evaluated for every thread of the block, so that splits, fusions and swizzles need no rules of their
+own; the rest is bounded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence, Set
+from dataclasses import dataclass, field
+from math import gcd
+
+import numpy as np
+
+from relax_mlir.lowering.tir_to_gpu.buffers import is_workgroup
+from relax_mlir.lowering.tir_to_gpu.memory_accesses import Access, view_range
+from relax_mlir.mlir import ir
+from relax_mlir.tir.schedule.index import Apply, Atom, Index, Leaf
+
+__all__ = ["ThreadBlock"]
+
+_MOST_THREADS = 1024
+
+
+@dataclass
+class ThreadBlock:
+    """The threads of a launch: the values of their numbers and how many there are along each."""
+
+    ids: Sequence[ir.Value]
+    sizes: Sequence[int | None]
+    _cache: dict[Index, np.ndarray] = field(default_factory=dict)
+
+    def is_thread_id(self, value: ir.Value) -> bool:
+        return value in self.ids
+
+    def has_known_size(self) -> bool:
+        """Whether all sizes are constants, and the block is one that a device runs."""
+        count = 1
+        for size in self.sizes:
+            count *= _MOST_THREADS + 1 if size is None else size
+        return count <= _MOST_THREADS
+
+    def is_one_thread(self) -> bool:
+        return all(size == 1 for size in self.sizes)
+
+    # -- conflicts ----------------------------------------------------------------------------
+
+    def conflict(self, a: Access, b: Access) -> bool:
+        """Whether a thread's access may touch what another's touches, one of them writing."""
+        if a.root != b.root or not (a.is_write or b.is_write) or (a.is_atomic and b.is_atomic):
+            return False
+        # Two threads that write one element without an order between them are the program's doing.
+        plain_writes = a.is_write and b.is_write and not a.is_atomic and not b.is_atomic
+        if plain_writes and a.buffer == b.buffer:
+            return False
+        if self.is_one_thread() or _apart(a, b):
+            return False
+        if a.buffer != b.buffer or a.indices is None or b.indices is None:
+            return True
+        moved = a.moved | b.moved
+        if not is_workgroup(a.root.type) and self._is_same_place(a, b, moved):
+            return False
+        return self._may_meet(a, b, moved)
+
+    def _is_same_place(self, a: Access, b: Access, moved: Set[ir.Value]) -> bool:
+        """In global memory, one expression for both is taken to name one thread's elements."""
+        leaves = [leaf for index in a.indices or () for leaf in index.leaves()]
+        return a.indices == b.indices and a.lanes == b.lanes and not any(v in moved for v in leaves)
+
+    def _may_meet(self, a: Access, b: Access, moved: Set[ir.Value]) -> bool:
+        if not self.has_known_size():
+            return True
+        assert a.indices is not None and b.indices is not None
+        meet: np.ndarray | None = None
+        last = len(a.indices) - 1
+        for axis, (x, y) in enumerate(zip(a.indices, b.indices, strict=True)):
+            first, second = self._split(x), self._split(y)
+            if first is None or second is None:
+                continue
+            # Elements meet where the threads' parts differ by what the rests may differ by.
+            gap = self._values(first[0])[:, None] - self._values(second[0])[None, :]
+            lanes = (a.lanes, b.lanes) if axis == last else (1, 1)
+            here = _distance(first[1], second[1], moved).may_be(gap, *lanes)
+            meet = here if meet is None else meet & here
+        if meet is None:
+            return True
+        np.fill_diagonal(meet, False)
+        return bool(meet.any())
+
+    def _split(self, index: Index) -> tuple[Index, Index] | None:
+        """(what the thread's number adds, the rest); None where they are not a sum."""
+        own: dict[tuple[Atom, ...], int] = {}
+        rest: dict[tuple[Atom, ...], int] = {}
+        for monomial, k in index.terms.items():
+            leaves = Index({monomial: 1}).leaves()
+            of_thread = [self.is_thread_id(v) for v in leaves]
+            if all(of_thread):
+                own[monomial] = k
+            elif any(of_thread):
+                return None
+            else:
+                rest[monomial] = k
+        return Index(own), Index(rest, index.constant)
+
+    def _values(self, index: Index) -> np.ndarray:
+        """The value of an expression over thread numbers for every thread of the block."""
+        found = self._cache.get(index)
+        if found is None:
+            x, y, z = (size or 1 for size in self.sizes)
+            number = np.arange(x * y * z)
+            numbers = (number % x, number // x % y, number // (x * y))
+            found = _evaluate(index, dict(zip(self.ids, numbers, strict=True)), number.size)
+            self._cache[index] = found
+        return found
+
+
+def _apart(a: Access, b: Access) -> bool:
+    """Whether two views of one memory do not overlap."""
+    first, second = view_range(a.buffer), view_range(b.buffer)
+    if first is None or second is None:
+        return False
+    return first[1] <= second[0] or second[1] <= first[0]
+
+
+@dataclass(frozen=True)
+class _Distance:
+    """What the rests of two indices may differ by: numbers in [low, high] that leave `remainder`
+    when divided by `step`; None where not known."""
+
+    low: int | None
+    high: int | None
+    step: int = 1
+    remainder: int = 0
+
+    def may_be(self, gap: np.ndarray, lanes_a: int, lanes_b: int) -> np.ndarray:
+        """Where a gap between first elements makes accesses of so many elements meet."""
+        here = np.ones(gap.shape, bool)
+        if self.low is not None:
+            here &= gap >= self.low - (lanes_a - 1)
+        if self.high is not None:
+            here &= gap <= self.high + (lanes_b - 1)
+        if self.step > 1 and lanes_a == lanes_b == 1:
+            here &= gap % self.step == self.remainder
+        return here
+
+
+def _distance(a: Index, b: Index, moved: Set[ir.Value]) -> _Distance:
+    """What `b - a` may be where the variables that have moved are chosen for each on its own."""
+    fixed_a, moving_a = _by_variation(a, moved)
+    fixed_b, moving_b = _by_variation(b, moved)
+    fixed = fixed_b - fixed_a
+    low, high = fixed.bounds()
+    (low_a, high_a), (low_b, high_b) = moving_a.bounds(), moving_b.bounds()
+    least = None if None in (low, low_b, high_a) else low + low_b - high_a  # type: ignore[operator]
+    most = None if None in (high, high_b, low_a) else high + high_b - low_a  # type: ignore[operator]
+    step = gcd(*fixed.terms.values(), *moving_a.terms.values(), *moving_b.terms.values())
+    return _Distance(least, most, step, fixed.constant % step if step else 0)
+
+
+def _by_variation(index: Index, moved: Set[ir.Value]) -> tuple[Index, Index]:
+    fixed: dict[tuple[Atom, ...], int] = {}
+    moving: dict[tuple[Atom, ...], int] = {}
+    for monomial, k in index.terms.items():
+        leaves = Index({monomial: 1}).leaves()
+        (moving if any(v in moved for v in leaves) else fixed)[monomial] = k
+    return Index(fixed, index.constant), Index(moving)
+
+
+def _evaluate(index: Index, values: Mapping[ir.Value, np.ndarray], size: int) -> np.ndarray:
+    total = np.full(size, index.constant, np.int64)
+    for monomial, k in index.terms.items():
+        product = np.full(size, k, np.int64)
+        for atom in monomial:
+            product = product * _evaluate_atom(atom, values, size)
+        total = total + product
+    return total
+
+
+def _evaluate_atom(atom: Atom, values: Mapping[ir.Value, np.ndarray], size: int) -> np.ndarray:
+    if isinstance(atom, Leaf):
+        return values[atom.value]
+    assert isinstance(atom, Apply)
+    left, right = (_evaluate(part, values, size) for part in (atom.left, atom.right))
+    return _FUNCTIONS[atom.function](left, right)
+
+
+_FUNCTIONS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
+    "floordiv": np.floor_divide,
+    "mod": np.mod,
+    "min": np.minimum,
+    "max": np.maximum,
+}

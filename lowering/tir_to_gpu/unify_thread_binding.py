@@ -1,0 +1,129 @@
+"""`tir-unify-thread-binding`: one loop for each thread axis of a kernel, around all of it.
+
+Scheduled programs bind an axis again in every nest below a block (`cache_read` under `compute_at`
+brings its own `threadIdx.x`).  All of them are the same threads: their loops are replaced by one
+around the kernel.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from relax_mlir.dialects.tir import mixed
+from relax_mlir.dialects.tir.loops import ForOp
+from relax_mlir.errors import CompileError
+from relax_mlir.ir.state import ModuleState
+from relax_mlir.lowering.passes import Pass, register_pass
+from relax_mlir.lowering.tir_to_gpu.kernel_roots import (
+    AXES,
+    function_name,
+    is_at_or_inside,
+    kernel_roots,
+    thread_loops,
+)
+from relax_mlir.mlir import ir
+from relax_mlir.tir.schedule import nest
+from relax_mlir.tir.schedule.index import Index, as_index, leaf
+from relax_mlir.tir.schedule.index_write import write
+
+__all__ = ["UnifyThreadBinding"]
+
+
+@register_pass("tir-unify-thread-binding")
+@dataclass(frozen=True)
+class UnifyThreadBinding(Pass):
+    """Bind each thread axis of a kernel once, outside of everything else."""
+
+    def run(self, state: ModuleState) -> None:
+        for function in state.functions():
+            if "tir.attrs" in function.attributes and len(function.regions[0].blocks):
+                for root in kernel_roots(function):
+                    _unify(root)
+
+
+def _unify(root: ir.Operation) -> None:
+    loops = thread_loops(root)
+    by_axis: dict[str, list[ForOp]] = {}
+    for loop in loops:
+        by_axis.setdefault(_axis(loop), []).append(loop)
+    made: dict[str, ForOp] = {}
+    for axis in sorted(by_axis, key=_order):
+        extent = _common_extent(axis, by_axis[axis], root)
+        made[axis] = _around(root, axis, extent, by_axis[axis][0])
+    for loop in reversed(loops):
+        _dissolve(loop, made[_axis(loop)])
+
+
+def _axis(loop: ForOp) -> str:
+    axis = nest.thread_axis(loop)
+    assert axis is not None, "a thread-bound loop names its axis"
+    return axis
+
+
+def _order(axis: str) -> tuple[int, str]:
+    return (AXES.index(axis) if axis in AXES else len(AXES), axis)
+
+
+def _common_extent(axis: str, loops: list[ForOp], root: ir.Operation) -> Index:
+    """The extent that all loops on an axis share, in terms of values from outside the kernel.
+
+    Raises CompileError when they differ, or when it is only known inside of the kernel.
+    """
+    extents = [as_index(loop.extent) for loop in loops]
+    first = extents[0]
+    for loop, extent in zip(loops, extents, strict=True):
+        if extent != first:
+            raise CompileError(
+                f"{function_name(root)}: the loops {_name(loops[0])} and {_name(loop)} are both "
+                f"bound to {axis}, but run {first} and {extent} times",
+                hint="all loops of a kernel on one axis must have the same extent: split to it",
+            )
+    for value in first.leaves():
+        owner = value.owner
+        op = owner.owner if isinstance(owner, ir.Block) else owner
+        if is_at_or_inside(op.operation, root):
+            raise CompileError(
+                f"{function_name(root)}: {axis} runs {first} times, which is only known inside of "
+                "the kernel",
+                hint="the number of threads must follow from the sizes of the arguments",
+            )
+    return first
+
+
+def _name(loop: ForOp) -> str:
+    return nest.value_name(nest.loop_var(loop), "?")
+
+
+def _around(root: ir.Operation, axis: str, extent: Index, model: ForOp) -> ForOp:
+    """A loop on `axis` in the place of `root`, which moves into it."""
+    at = ir.InsertionPoint(root)
+    static, values = mixed.split([0, _bound(extent, at)])
+    made = ForOp(ir.StringAttr.get("thread_binding"), static, values, loc=model.location, ip=at)
+    made.operation.attributes["thread"] = ir.StringAttr.get(axis)
+    for name in ("annotations", "dtype"):
+        if name in model.operation.attributes:
+            made.operation.attributes[name] = model.operation.attributes[name]
+    body = made.body.blocks.append(ir.IndexType.get(), arg_locs=[_variable_location(model)])
+    root.detach_from_parent()
+    body.append(root)
+    return made
+
+
+def _variable_location(loop: ForOp) -> ir.Location:
+    return nest.loop_var(loop).location
+
+
+def _bound(extent: Index, at: ir.InsertionPoint) -> int | ir.Value:
+    constant = extent.as_constant()
+    return write(extent, at) if constant is None else constant
+
+
+def _dissolve(loop: ForOp, unified: ForOp) -> None:
+    """Replace a loop by its body, run for the index of the unified loop."""
+    op = loop.operation
+    value = leaf(nest.loop_var(unified)) + as_index(loop.min)
+    index = write(value, ir.InsertionPoint(op), op.location)
+    nest.loop_var(loop).replace_all_uses_with(index)
+    for view in list(loop.block.operations):
+        view.operation.move_before(op)
+    op.erase()

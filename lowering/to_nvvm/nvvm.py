@@ -1,0 +1,101 @@
+"""From kernels at the gpu, memref and vector level to the nvvm and llvm dialects.
+
+Elementary functions are our own expansions (`math-to-polynomials`): NVIDIA's libdevice is not
+needed.
+"""
+
+from __future__ import annotations
+
+from relax_mlir.errors import CompileError
+from relax_mlir.ir.state import ModuleState
+from relax_mlir.lowering.pipeline import run
+from relax_mlir.lowering.to_llvm.arith_guard_division import ArithGuardDivision
+from relax_mlir.lowering.to_llvm.math_to_polynomials import MathToPolynomials
+from relax_mlir.mlir import ir
+
+__all__ = ["kernel_modules", "lower_kernels_to_nvvm", "nvvm_pipeline", "split_kernels"]
+
+
+def nvvm_pipeline() -> str:
+    """The way of a module of kernels to the nvvm dialect, as pipeline text."""
+    before = ",".join(
+        (
+            "canonicalize",
+            "cse",
+            "loop-invariant-code-motion",
+            "convert-vector-to-scf",
+            "lower-affine",
+            "expand-strided-metadata",
+            "lower-affine",
+            "convert-scf-to-cf",
+            # After scf is gone: matrices of tensor cores may be carried through loops.
+            "convert-nvgpu-to-nvvm",
+        )
+    )
+    after = ",".join(
+        (
+            "convert-math-to-llvm",
+            "convert-vector-to-llvm",
+            "convert-gpu-to-nvvm{has-redux=false}",
+            "convert-nvvm-to-llvm",
+            "canonicalize",
+            "cse",
+            "reconcile-unrealized-casts",
+        )
+    )
+    return f"gpu.module({before}),gpu.module({after})"
+
+
+def kernel_modules(state: ModuleState) -> list[ir.Operation]:
+    """The gpu.module operations of a module, in order."""
+    body = state.module.body.operations
+    return [op.operation for op in body if op.operation.name == "gpu.module"]
+
+
+def split_kernels(state: ModuleState) -> ModuleState:
+    """A copy of the kernels of a module, without its host code."""
+    module = ir.Module.create()
+    module.operation.attributes["gpu.container_module"] = ir.UnitAttr.get()
+    for op in kernel_modules(state):
+        module.body.append(op.clone())
+    return ModuleState(module, {}, state.target)
+
+
+def lower_kernels_to_nvvm(state: ModuleState) -> None:
+    """Lower the kernels of a module to the nvvm and llvm dialects, in place.
+
+    Raises CompileError for an operation that has no counterpart on the device.
+    """
+    run(state, f"{ArithGuardDivision()},{MathToPolynomials()},{nvvm_pipeline()}")
+    for module in kernel_modules(state):
+        _make_dynamic_memory_external(module)
+        _refuse_leftovers(module)
+
+
+def _make_dynamic_memory_external(module: ir.Operation) -> None:
+    """The dynamic part of shared memory is external: as an internal symbol, which it is made as, it
+    would lie over the static buffers."""
+    for view in module.regions[0].blocks[0].operations:
+        op = view.operation
+        if op.name != "llvm.mlir.global":
+            continue
+        if ir.StringAttr(op.attributes["sym_name"]).value.startswith("__dynamic_shmem__"):
+            op.attributes["linkage"] = ir.Attribute.parse("#llvm.linkage<external>")
+
+
+def _refuse_leftovers(module: ir.Operation) -> None:
+    strays: set[str] = set()
+    called: set[str] = set()
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        if not op.name.startswith(("llvm.", "nvvm.", "gpu.module")):
+            strays.add(op.name)
+        if op.name == "llvm.func" and not len(op.regions[0].blocks):
+            called.add(ir.StringAttr(op.attributes["sym_name"]).value)
+        return ir.WalkResult.ADVANCE
+
+    module.walk(visit)
+    outside = sorted(name for name in called if name.startswith("__nv_"))
+    if strays or outside:
+        what = ", ".join([*sorted(strays), *outside])
+        raise CompileError(f"operations that a GPU kernel cannot use are left: {what}")

@@ -1,0 +1,71 @@
+"""The back half of the road on a GPU: kernels, and host code that launches them."""
+
+from __future__ import annotations
+
+from relax_mlir import mlir
+from relax_mlir.driver.cpu_pipeline import HOST, exported_functions
+from relax_mlir.ir import IRModule
+from relax_mlir.lowering.passes import ModuleState
+from relax_mlir.lowering.pipeline import run
+from relax_mlir.lowering.relax_to_host.relax_to_host import CONSTANT_TABLE
+from relax_mlir.lowering.tir_to_gpu.host_device import DEVICE_KERNELS
+from relax_mlir.lowering.tir_to_gpu.kernel_roots import thread_loops
+from relax_mlir.lowering.to_llvm.cpu import CPU_PIPELINE
+from relax_mlir.lowering.to_nvvm.nvvm import split_kernels
+from relax_mlir.mlir import ir
+from relax_mlir.runtime.compiled_code import CompiledCode
+from relax_mlir.runtime.device_code import DeviceCode
+
+__all__ = ["GPU_HOST", "GPU_KERNELS", "lower_to_device_code", "schedule_unbound"]
+
+GPU_KERNELS = "tir-to-gpu"
+GPU_HOST = f"gpu-launch-to-runtime,tir-lower-calls,memref-check-allocations,{HOST}"
+
+
+def lower_to_device_code(state: ModuleState, *, opt_level: int = 2) -> CompiledCode:
+    """Lower a module whose TensorIR functions are bound to threads, in place.
+
+    The result has the host code, and in `device_code` the kernels as the device's own compiler
+    takes them.  `opt_level` is LLVM's, for the host code.
+    """
+    functions = exported_functions(state)
+    run(state, f"builtin.module({GPU_KERNELS})")
+    kernels = split_kernels(state)
+    run(state, f"builtin.module({GPU_HOST})")
+    run(state, f"builtin.module({CPU_PIPELINE})")
+    attributes = state.module.operation.attributes
+    names = [ir.StringAttr(name).value for name in ir.ArrayAttr(attributes[DEVICE_KERNELS])]
+    table = list(ir.ArrayAttr(attributes[CONSTANT_TABLE])) if CONSTANT_TABLE in attributes else []
+    keys = [ir.StringAttr(key).value for key in table]
+    code = CompiledCode(
+        state.module, functions, [state.constants[key] for key in keys], opt_level, keys
+    )
+    code.device_code = DeviceCode(kernels, names, state.target)
+    return code
+
+
+_RULES = (
+    "Matmul", "GEMV", "LowBatchGEMV", "Reduction", "GeneralReduction", "RMSNorm", "Transpose",
+    "Fallback",
+)  # fmt: skip
+
+
+def schedule_unbound(module: IRModule) -> IRModule:
+    """The module with a default schedule in each TensorIR function that binds no thread.
+
+    The rules are dlight's, for the current target.
+    """
+    from relax_mlir import dlight
+
+    with mlir.scope():
+        bound = {
+            ir.StringAttr(op.attributes["sym_name"]).value
+            for op in module.state.functions()
+            if "tir.attrs" in op.attributes and thread_loops(op)
+        }
+    marked = module.clone()
+    for var, func in module.functions.items():
+        if var.name_hint in bound:
+            marked.update_func(var, func.with_attr("tir.is_scheduled", True))
+    rules = [getattr(dlight.gpu, name)() for name in _RULES if hasattr(dlight.gpu, name)]
+    return dlight.ApplyDefaultSchedule(*rules)(marked)

@@ -1,0 +1,44 @@
+"""Programs bound to threads become PTX that assembles."""
+
+from __future__ import annotations
+
+import pytest
+
+import relax_mlir
+from relax_mlir.errors import Error
+from tests.gpu.gpu_programs import shared_matmul, vector_add
+from tests.gpu.ptxas import ARCHS, assemble
+
+pytest.importorskip("llvmlite", reason="compiling for a GPU needs the extra 'gpu'")
+
+
+def ptx(module, arch="sm_80"):
+    built = relax_mlir.build(module, target={"kind": "cuda", "arch": arch})
+    return built.mod.imports[0].inspect_source("ptx")
+
+
+@pytest.mark.parametrize("arch", ARCHS)
+def test_matmul_assembles(arch):
+    used = assemble(ptx(shared_matmul(), arch), arch)["main_kernel"]
+    assert used.spills == 0
+    assert used.shared == 2 * 16 * 16 * 4
+
+
+def test_vector_add_assembles():
+    text = ptx(vector_add())
+    assert ".maxntid 128, 1, 1" in text
+    assert assemble(text, "sm_80")["main_kernel"].spills == 0
+
+
+def test_matmul_waits_twice_a_step():
+    text = relax_mlir.build(shared_matmul(), target="cuda").mod.imports[0].inspect_source("mlir")
+    assert text.count("gpu.barrier") == 2
+
+
+def test_sources():
+    kernels = relax_mlir.build(vector_add(), target="cuda").mod.imports[0]
+    assert kernels.kind == "cuda"
+    assert ".entry main_kernel" in kernels.inspect_source()
+    assert "gpu.func @main_kernel" in kernels.inspect_source("mlir")
+    with pytest.raises(Error, match="no format 'cu' here; there are mlir, ptx"):
+        kernels.inspect_source("cu")
