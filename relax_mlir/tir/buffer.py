@@ -11,6 +11,7 @@ from relax_mlir.tir.expr import (
     Add,
     BufferLoad,
     BufferRef,
+    Call,
     IntImm,
     PrimExpr,
     Ramp,
@@ -80,12 +81,32 @@ class Buffer:
         """The address of the buffer, an argument of calls."""
         return BufferRef(self)
 
-    def access_ptr(self, access_mask: Any, *_: Any, offset: Any = 0, **__: Any) -> BufferRef:
-        """The address of the buffer, an argument of calls; `access_mask` ("r", "w") says what the
-        call does with it.  Raises Error for an offset other than 0."""
-        if not isinstance(offset, int) or offset != 0:
-            raise Error(f"buffer {self.name}: an address inside the buffer is not supported")
-        return BufferRef(self)
+    def access_ptr(
+        self,
+        access_mask: Any,
+        ptr_type: Any = "handle",
+        content_lanes: int = 1,
+        offset: Any = 0,
+        extent: Any = None,
+    ) -> PrimExpr:
+        """The address of the element `offset` elements (in row-major order) into the buffer.
+
+        `access_mask` ("r", "w") says what a call does with it; that, the type and the extent are
+        not needed here.  Raises Error for an offset into a buffer with strides.
+        """
+        del access_mask, ptr_type, content_lanes, extent
+        start = as_expr(offset)
+        at_start = isinstance(start, IntImm) and start.value == 0
+        if at_start and not (self.strides or self.offset_factor or self.elem_offset is not None):
+            return BufferRef(self)
+        if not at_start and self.strides:
+            raise Error(f"buffer {self.name}: an address inside of a buffer with strides",
+                        hint="T.address_of(A[i, j]) names an element")  # fmt: skip
+        indices: list[PrimExpr] = []
+        for size in reversed(self.shape[1:]):
+            indices.insert(0, operators.floormod(start, size))
+            start = operators.floordiv(start, size)
+        return Call("handle", "address_of", [BufferLoad(self, [start, *indices])])
 
     def __getitem__(self, indices: Any) -> Any:
         """The element at indices (a BufferLoad); with slices the region (a BufferRegion)."""

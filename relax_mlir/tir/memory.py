@@ -20,7 +20,7 @@ from relax_mlir.tir.buffer import Buffer, BufferRegion
 from relax_mlir.tir.emit import ExprEmitter, type_of
 from relax_mlir.tir.signature import Signature, memref_type
 
-__all__ = ["MemoryStatements"]
+__all__ = ["MemoryStatements", "subview"]
 
 
 class MemoryStatements:
@@ -66,7 +66,7 @@ class MemoryStatements:
             source = self.emitter.buffer(region.buffer)
             offsets = [self.emitter.mixed(r.min) for r in region.region]
             sizes = [self.emitter.mixed(r.extent) for r in region.region]
-            result = _subview(source, offsets, sizes, len(buffer.shape))
+            result = subview(source, offsets, sizes, len(buffer.shape))
             result.owner.location = name_location(buffer.name, ir.Location.current)
             self._layout_symbols(buffer, result)
         return self._known(buffer, result)
@@ -179,7 +179,7 @@ def _layout_of(memory: ir.Value) -> list[ir.Value]:
     return [results[1], *results[2 + kind.rank :]]
 
 
-def _subview(
+def subview(
     source: ir.Value, offsets: Sequence[int | ir.Value], sizes: Sequence[int | ir.Value], rank: int
 ) -> ir.Value:
     """`memref.subview`, without the leading dimensions beyond `rank`."""

@@ -25,11 +25,18 @@ class Buffer:
     dtype: str = "float32"
     low: int = -9
     high: int = 9
+    distinct: bool = False
+
+    @property
+    def size(self) -> int:
+        return int(np.prod(self.shape))
 
     def draw(self, rng: np.random.Generator) -> np.ndarray:
         if np.dtype(self.dtype).kind == "f":
             return rng.standard_normal(self.shape).astype(self.dtype)
         low = 0 if np.dtype(self.dtype).kind == "u" else self.low
+        if self.distinct:
+            return (low + rng.permutation(self.size).reshape(self.shape)).astype(self.dtype)
         return rng.integers(low, self.high, self.shape).astype(self.dtype)
 
 
@@ -197,7 +204,8 @@ _REDUCTIONS = {
                 "Y[vi] = T.float64(1)"),
     ),
     "argmax": Program(
-        {"A": F((5, 12), "int32"), "J": F((5,), "int32"), "M": F((5,), "int32")},
+        # Which of equal elements argmax takes depends on the order, which a schedule may change.
+        {"A": F((5, 12), "int32", distinct=True), "J": F((5,), "int32"), "M": F((5,), "int32")},
         block("M", "i:5 k:12", "SR",
               "v0: T.int32 = T.Select(M[vi] >= A[vi, vk], J[vi], vk); "
               "v1: T.int32 = T.Select(M[vi] >= A[vi, vk], M[vi], A[vi, vk]); "

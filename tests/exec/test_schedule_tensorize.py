@@ -13,7 +13,6 @@ from relax_mlir.script import ir as I
 from relax_mlir.script import tir as T
 from relax_mlir.tir import TensorIntrin
 from relax_mlir.tir.schedule import Schedule
-from relax_mlir.tir.tensor_intrin.tensor_cores import SHAPES, description
 
 
 @I.ir_module
@@ -119,9 +118,3 @@ def test_registry() -> None:
     assert other is not None
     with pytest.raises(ScheduleError, match="same parameters"):
         TensorIntrin.register("mixed", dot.desc, other.impl)
-
-
-@pytest.mark.parametrize("name", SHAPES)
-def test_matrix_instructions_are_described(name: str) -> None:
-    text = from_source(description(name), {"T": T}).script()
-    assert "C[vi, vj] = C[vi, vj] + " in text

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from relax_mlir.tir.buffer import Buffer, BufferRegion
-from relax_mlir.tir.expr import IntImm, PrimExpr, as_expr
+from relax_mlir.tir.expr import Call, IntImm, PrimExpr, as_expr
 from relax_mlir.tir.operators import add
 
 
@@ -84,6 +84,13 @@ class BufferView:
             for offset, entry, size in zip(self._offsets, entries, self.shape, strict=True)
         ]
         return self.region.buffer[(*self._leading, *shifted)]
+
+    def access_ptr(self, access_mask: Any, *rest: Any, **named: Any) -> PrimExpr:
+        """The address of the view's first element."""
+        if rest[2:3] not in ((), (0,)) or named.get("offset", 0) != 0:
+            raise TypeError(f"an address inside of the view '{self.name}': "
+                            "T.address_of(view[i, j]) names an element")  # fmt: skip
+        return Call("handle", "address_of", [self[[0] * self.ndim]])
 
     def __getattr__(self, name: str) -> Any:
         """What a buffer has besides its elements: its address, layout, scope."""

@@ -193,7 +193,10 @@ def _asks_for_layout(parser: TirParser, name: str) -> bool:
 def attribute(value: Any, name: str) -> Any:
     """An attribute; the layout of a buffer that does not name it is the compact one."""
     if isinstance(value, Buffer) and name == "elem_offset" and value.elem_offset is None:
-        return IntImm("int32", 0)
+        if not value.offset_factor:
+            return IntImm("int32", 0)
+        # Declared to begin anywhere: the function asks its caller where.
+        value.elem_offset = Var(f"{value.name}_offset", value.index_dtype)
     if isinstance(value, Buffer) and name == "strides" and not value.strides:
         strides = [as_expr(1)]
         for size in reversed(value.shape[1:]):
@@ -226,8 +229,13 @@ def _uses_outside_declarations(parser: TirParser, names: set[str]) -> bool:
 
 
 def _asks_for(parser: TirParser, name: str) -> bool:
-    """Whether a name stands anywhere else than in front of an index."""
-    indexed = {id(n.value) for n in ast.walk(parser.context.node) if isinstance(n, ast.Subscript)}
+    """Whether a name stands anywhere else than in front of an index or of `.access_ptr`, which is
+    an element's address."""
+    indexed = {
+        id(n.value)
+        for n in ast.walk(parser.context.node)
+        if isinstance(n, ast.Subscript) or (isinstance(n, ast.Attribute) and n.attr == "access_ptr")
+    }
     return any(
         isinstance(n, ast.Name)
         and n.id == name

@@ -240,11 +240,34 @@ EXPLICIT = {"read": "explicit_read_region", "write": "explicit_write_region"}
 """The annotations that number the regions a user declared, which stay as they are."""
 
 
+_OF_THE_WHOLE = ("memref.subview", "tir.call", "tir.address_of", "tir.buffer_data")
+"""What hands a buffer to code whose accesses are not seen."""
+
+
 def refresh(block: BlockOp) -> None:
-    """Declare the regions that the body accesses now, in place of those declared."""
+    """Declare the regions that the body accesses now, in place of those declared.
+
+    Those of buffers whose address the body gives away stay as they are declared.
+    """
     reads, writes = detect(block)
+    handed = {
+        root_buffer(operand)
+        for op in nest.descend(block)
+        if op.operation.name in _OF_THE_WHOLE and nest.scope_of(op) == block
+        for operand in op.operation.operands
+        if isinstance(operand.type, ir.MemRefType)
+    }
+    if handed:
+        reads = _keep(handed, reads, reads_of(block))
+        writes = _keep(handed, writes, writes_of(block))
     reads, writes = _with_explicit(block, "read", reads), _with_explicit(block, "write", writes)
     set_accesses(block, reads, writes)
+
+
+def _keep(buffers: set[ir.Value], found: list[Access], declared: list[Access]) -> list[Access]:
+    """What is declared for some buffers, and found for the others."""
+    kept = [access for access in declared if access.buffer in buffers]
+    return kept + [access for access in found if access.buffer not in buffers]
 
 
 def _with_explicit(block: BlockOp, kind: str, found: list[Access]) -> list[Access]:

@@ -66,7 +66,7 @@ def blockize(
     parts = _parts(block, [o for o in nest.loops_around(block) if nest.is_ancestor(target, o)])
     outer = _outer_block(block, target, parts)
     inner = _inner_block(state, block, outer, parts, preserve_unit_iters)
-    _move_init(inner, outer)
+    _move_init(state, inner, outer)
     outer.block.append(target.operation)
     refresh(inner)
     refresh(outer)
@@ -212,7 +212,7 @@ def _inner_block(
     return inner
 
 
-def _move_init(inner: BlockOp, outer: BlockOp) -> None:
+def _move_init(state: ScheduleState, inner: BlockOp, outer: BlockOp) -> None:
     """The init becomes the outer block's, in a nest over the spatial variables."""
     old = init_of(inner)
     if old is None:
@@ -243,7 +243,7 @@ def _move_init(inner: BlockOp, outer: BlockOp) -> None:
         nest.operations(old.body.blocks[0])
     )
     refresh(block)
-    old.operation.erase()
+    state.erase(old)
 
 
 def reorder_block_iter_var(state: ScheduleState, block: BlockOp, new_order: Sequence[int]) -> None:

@@ -58,6 +58,7 @@ def cache_read(
     if makers and any(blocks.index(b) <= blocks.index(makers[0]) for b in readers):
         raise Refusal(f"{label(readers[0])} reads {nest.value_name(buffer)} before "
                       f"{label(makers[0])} has written it", readers[0], makers[0])  # fmt: skip
+    check_element_uses(buffer, readers)
     scope = nest.scope_of(block)
     place = place_after(makers[0], readers) if makers else start_of(scope)
     box = _region(buffer, readers, reads_of, place)
@@ -87,6 +88,7 @@ def cache_write(
     if buffer in read_buffers(block):
         raise Refusal(f"{label(block)} reads what is in {nest.value_name(buffer)} before it writes",
                       block)  # fmt: skip
+    check_element_uses(buffer, [block])
     scope = nest.scope_of(block)
     readers = [b for b in blocks if b in (consumer_blocks or []) and buffer in read_buffers(b)]
     place = place_after(block, [b for b in blocks if buffer in read_buffers(b) and b != block])

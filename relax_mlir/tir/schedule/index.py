@@ -430,17 +430,37 @@ def _single_apply(expr: Index, function: str) -> Apply | None:
 
 
 def merge_split(expr: Index) -> Index:
-    """Put `x // c * c + x % c` together again, also under an outer `% d`."""
+    """Put `x // c * c + x % c` together again, also under an outer `% d`; `x - x // c * c`, which
+    MLIR makes of some, is `x % c`."""
     for monomial, k in expr.terms.items():
-        if len(monomial) != 1 or isinstance(monomial[0], Leaf) or monomial[0].function != "mod":
-            continue
         inner = monomial[0]
+        if len(monomial) != 1 or isinstance(inner, Leaf):
+            continue
+        if inner.function == "floordiv":
+            remainder = _as_remainder(expr, inner, k)
+            if remainder is not None:
+                return merge_split(remainder)
+        if inner.function != "mod":
+            continue
         whole = floordiv(inner.left, inner.right)
         for candidate, merged in _recombined(expr, inner, whole):
             removed = candidate * inner.right * k
             if all(expr.terms.get(m) == v for m, v in removed.terms.items()) and removed.terms:
                 return merge_split(expr - removed - Index({monomial: k}) + merged * k)
     return expr
+
+
+def _as_remainder(expr: Index, quotient: Apply, k: int) -> Index | None:
+    """`expr` with `x * f - quotient * f * c` written as `x % c * f`, None where it has no such
+    part; `k` is the coefficient of the quotient `x // c`."""
+    c = quotient.right.as_constant()
+    if c is None or c <= 1 or k % c:
+        return None
+    dividend = quotient.left * (-k // c)
+    if not dividend.terms or any(expr.terms.get(m) != f for m, f in dividend.terms.items()):
+        return None
+    rest = expr - dividend - atom_index(quotient) * k
+    return rest + mod(quotient.left, quotient.right) * (-k // c)
 
 
 def _recombined(expr: Index, inner: Apply, whole: Index) -> list[tuple[Index, Index]]:

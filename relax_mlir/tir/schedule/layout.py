@@ -23,6 +23,7 @@ from relax_mlir.tir.schedule.index import Index, as_index, leaf
 from relax_mlir.tir.schedule.index_map import IndexMap
 from relax_mlir.tir.schedule.index_write import write
 from relax_mlir.tir.schedule.layout_gaps import Gaps, Space
+from relax_mlir.tir.schedule.sets import is_injective
 from relax_mlir.tir.schedule.state import (
     ScheduleState,
     copy_discardable,
@@ -128,8 +129,10 @@ def _mapped_shape(
                           "starts at 0", block)  # fmt: skip
         sizes.append(high + 1)
     found = determined(final)
-    injective = assume_injective or all(
-        v in found for v, size in zip(variables, shape, strict=True) if size > 1
+    injective = (
+        assume_injective
+        or all(v in found for v, size in zip(variables, shape, strict=True) if size > 1)
+        or is_injective(final, variables)
     )
     if not injective:
         raise Refusal(f"{mapping} would store several elements of {nest.value_name(buffer)} in one "

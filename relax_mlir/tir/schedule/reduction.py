@@ -67,7 +67,7 @@ def decompose_reduction(state: ScheduleState, block: ir.OpView, loop: ForOp) -> 
     init_block = _init_block(block, loop, spatial, parts)
     old_init = init_of(block)
     assert old_init is not None
-    old_init.operation.erase()
+    state.erase(old_init)
     block.operation.attributes["sym_name"] = ir.StringAttr.get(f"{block.sym_name.value}_update")
     refresh(block)
     return init_block

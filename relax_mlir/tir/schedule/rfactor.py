@@ -61,7 +61,7 @@ def rfactor(state: ScheduleState, loop: ForOp, factor_axis: int) -> BlockOp:
     factored, partial = _partial_block(reducer, loop, around, axis)
     combined = _combining_block(reducer, loop, around, partial, (axis, parts))
     state.moved(block, combined)
-    block.operation.erase()
+    state.erase(block)
     erase_dead_arithmetic(nest.scope_of(factored))
     return factored
 

@@ -49,13 +49,15 @@ class ScheduleState:
 
     def erase(self, op: ir.OpView) -> None:
         """Erase an operation with what is inside it; random variables of them become invalid."""
-        gone = {op, *nest.descend(op)}
+        gone = [op, *nest.descend(op)]
         for inner in gone:
             for result in inner.operation.results:
-                if any(use.owner.operation.opview not in gone for use in result.uses):
+                if any(not nest.is_ancestor(op, use.owner.operation.opview) for use in result.uses):
                     raise AssertionError(f"{inner.operation.name} is erased but still used")
+        # Compared one by one: the hash of an operation depends on its operands.
+        named = [inner for inner in gone if isinstance(inner, (BlockOp, ForOp))]
         for variable, place in self.places.items():
-            if isinstance(place, ir.OpView) and place in gone:
+            if isinstance(place, ir.OpView) and any(place == inner for inner in named):
                 self.places[variable] = None
         op.operation.erase()
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from relax_mlir.dialects.names import name_location
 from relax_mlir.dialects.tir.blocks import BlockOp, InitOp, ReadOp, WriteOp
 from relax_mlir.dialects.tir.loops import ForOp
 from relax_mlir.errors import ScheduleError
 from relax_mlir.mlir import ir
+from relax_mlir.tir.memory import subview
 from relax_mlir.tir.schedule import nest
 from relax_mlir.tir.schedule.accesses import refresh
 from relax_mlir.tir.schedule.blockize import blockize
@@ -19,7 +21,10 @@ from relax_mlir.tir.schedule.matching import Matcher, Part
 from relax_mlir.tir.schedule.state import ScheduleState, erase_dead_arithmetic
 from relax_mlir.tir.tensor_intrin import TensorIntrin
 
-_ACCESSES = {"memref.load": 0, "vector.load": 0, "memref.store": 1, "vector.store": 1}
+_ACCESSES = {"memref.load": 0, "vector.load": 0, "memref.store": 1, "vector.store": 1,
+             "tir.address_of": 0}  # fmt: skip
+_OF_THE_WHOLE = ("tir.call", "tir.buffer_data", "memref.extract_strided_metadata", "memref.dim")
+"""What takes a buffer without indices: it gets the part as a buffer of its own."""
 
 
 def tensorize(
@@ -52,12 +57,35 @@ def tensorize(
     erase_dead_arithmetic(block)
     copier = Copier(ir.InsertionPoint(block.block))
     ops = [op for op in nest.operations(body) if op.operation.name != "func.return"]
+    views = _views(block, by_parameter)
     copier.clone_all(ops)
     for op in [o.operation for o in nest.descend(block)]:
-        _redirect(op, by_parameter)
+        _redirect(op, by_parameter, views)
     erase_dead_arithmetic(block)
     for inner in reversed(nest.blocks_of(block)):
         refresh(inner)
+
+
+def _views(block: BlockOp, parts: Mapping[ir.Value, Part]) -> dict[ir.Value, ir.Value]:
+    """A `memref.subview` for each parameter whose address or layout the implementation asks for."""
+    asked = [
+        parameter
+        for parameter in parts
+        if any(use.owner.operation.name in _OF_THE_WHOLE for use in parameter.uses)
+    ]
+    at = ir.InsertionPoint(block.block)
+    made: dict[ir.Value, ir.Value] = {}
+    for parameter in asked:
+        part = parts[parameter]
+        shape = list(ir.MemRefType(parameter.type).shape)
+        ones = len(part.offsets) - len(shape)
+        location = name_location(nest.value_name(parameter), block.location)
+        with at, location:
+            known = [offset.as_constant() for offset in part.offsets]
+            offsets = [write(o, at) if k is None else k
+                       for o, k in zip(part.offsets, known, strict=True)]  # fmt: skip
+            made[parameter] = subview(part.buffer, offsets, [1] * ones + shape, len(shape))
+    return made
 
 
 def _match(name: str, intrin: TensorIntrin, place: BlockOp | ForOp) -> dict[ir.Value, Part]:
@@ -74,7 +102,7 @@ def _require_usable(block: BlockOp | ForOp, body: ir.Block, parts: Mapping[ir.Va
             part = parts.get(operand)
             if part is None or op.name in ("tir.read", "tir.write"):
                 continue
-            if _ACCESSES.get(op.name) != position:
+            if _ACCESSES.get(op.name) != position and op.name not in _OF_THE_WHOLE:
                 raise Refusal(f"the implementation uses {nest.value_name(operand)} in {op.name}",
                               block)  # fmt: skip
             if op.name.startswith("vector."):
@@ -104,8 +132,14 @@ def _inside(body: ir.Block) -> list[ir.Operation]:
     return [o.operation for op in body.operations for o in (op, *nest.descend(op))]
 
 
-def _redirect(op: ir.Operation, parts: Mapping[ir.Value, Part]) -> None:
+def _redirect(
+    op: ir.Operation, parts: Mapping[ir.Value, Part], views: Mapping[ir.Value, ir.Value]
+) -> None:
     """Let an operation of the implementation work on the buffers instead of the parameters."""
+    if op.name in _OF_THE_WHOLE:
+        for parameter, view in views.items():
+            op.replace_uses_of_with(parameter, view)
+        return
     if op.name in ("tir.read", "tir.write") and op.operands[0] in parts:
         op.erase()  # declared anew from what the block accesses
         return

@@ -6,6 +6,8 @@ at a time.
 
 from __future__ import annotations
 
+from functools import partial
+
 
 def _parameters(m: int, n: int, k: int) -> str:
     return f"""
@@ -45,8 +47,13 @@ def matmul_{m}x{n}x{k}_f32_rows({_parameters(m, n, k)}):
 """
 
 
-INTRINSICS: dict[str, tuple[str, str]] = {
-    f"matmul_{m}x{n}x{k}_f32": (_desc(m, n, k), _impl(m, n, k))
+def matmul(m: int, n: int, k: int) -> tuple[str, str]:
+    """The micro-kernel of a tile: description, implementation."""
+    return _desc(m, n, k), _impl(m, n, k)
+
+
+INTRINSICS = {
+    f"matmul_{m}x{n}x{k}_f32": partial(matmul, m, n, k)
     for m, n, k in ((4, 4, 4), (4, 16, 4), (8, 16, 8), (16, 16, 16))
 }
-"""Name -> (description, implementation)."""
+"""Name -> the maker of description and implementation."""

@@ -5,18 +5,25 @@ Those that come with the project are given as TVMScript and parsed when first as
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from relax_mlir.errors import ScheduleError
 from relax_mlir.ir.function import above
-from relax_mlir.tir.tensor_intrin import micro_kernel, tensor_cores, x86
+from relax_mlir.tir.tensor_intrin import dot_product_common, micro_kernel, tensor_cores, x86
 
 if TYPE_CHECKING:
     from relax_mlir.tir.function import PrimFunc
 
-_TEXTS: dict[str, tuple[str, str]] = {**x86.INTRINSICS, **micro_kernel.INTRINSICS}
-"""Name -> (description, implementation) as TVMScript."""
+_MAKERS: dict[str, Callable[[], tuple[str, str]]] = {
+    **x86.INTRINSICS,
+    **micro_kernel.INTRINSICS,
+    **dot_product_common.INTRINSICS,
+    **tensor_cores.INTRINSICS,
+}
+"""Name -> what makes description and implementation as TVMScript."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +43,7 @@ class TensorIntrin:
         Raises ScheduleError when the name is taken and `override` is false, or when the functions
         do not have the same parameters.
         """
-        taken = name in TensorIntrin._registered or name in _TEXTS
+        taken = name in TensorIntrin._registered or name in _MAKERS
         if taken and not override:
             raise ScheduleError(f'a tensor intrinsic "{name}" is registered already',
                                 hint="override=True replaces it")  # fmt: skip
@@ -49,21 +56,21 @@ class TensorIntrin:
         Raises ScheduleError when there is none.
         """
         found = TensorIntrin._registered.get(name)
-        if found is None and name in _TEXTS:
-            desc, impl = (_parse(text) for text in _TEXTS[name])
+        if found is None and name in _MAKERS:
+            desc, impl = parse_pair(_MAKERS[name]())
             found = TensorIntrin._checked(name, desc, impl)
             TensorIntrin._registered[name] = found
         if found is None and not allow_missing:
-            known = ", ".join(TensorIntrin.names())
-            described = " (only its shape is described)" if name in tensor_cores.SHAPES else ""
-            raise ScheduleError(f'no tensor intrinsic "{name}" is registered{described}; '
-                                f"there are {known}")  # fmt: skip
+            near = difflib.get_close_matches(name, TensorIntrin.names(), 8, 0.3)
+            known = ", ".join(near or TensorIntrin.names()[:8])
+            raise ScheduleError(f'no tensor intrinsic "{name}" is registered; there are for '
+                                f"instance {known}")  # fmt: skip
         return found
 
     @staticmethod
     def names() -> list[str]:
         """The names of all intrinsics."""
-        return sorted({*_TEXTS, *TensorIntrin._registered})
+        return sorted({*_MAKERS, *TensorIntrin._registered})
 
     @staticmethod
     def _checked(name: str, desc: PrimFunc, impl: PrimFunc) -> TensorIntrin:
@@ -77,6 +84,8 @@ class TensorIntrin:
         return TensorIntrin(desc, impl)
 
 
-def _parse(text: str) -> PrimFunc:
+def parse_pair(texts: tuple[str, str]) -> tuple[PrimFunc, PrimFunc]:
+    """Description and implementation, of TVMScript."""
     script = above("script")
-    return script.from_source(text, {"T": script.tir})
+    desc, impl = (script.from_source(text, {"T": script.tir}) for text in texts)
+    return desc, impl

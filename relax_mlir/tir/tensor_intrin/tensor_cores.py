@@ -1,41 +1,85 @@
-"""The shapes of matrix instructions of GPUs, as descriptions; their code is the GPU back end's."""
+"""The intrinsics of NVIDIA's tensor cores by name: TVM's, and `mma` of bfloat16 and TF32."""
 
 from __future__ import annotations
 
-SHAPES: dict[str, tuple[int, int, int, str, str]] = {
-    # name: (m, n, k, dtype of the factors, dtype of the sums)
-    "mma_m16n8k16_f16f16f32": (16, 8, 16, "float16", "float32"),
-    "mma_m16n8k16_f16f16f16": (16, 8, 16, "float16", "float16"),
-    "mma_m16n8k16_bf16bf16f32": (16, 8, 16, "bfloat16", "float32"),
-    "mma_m16n8k8_tf32tf32f32": (16, 8, 8, "float32", "float32"),
-    "mma_m16n8k32_s8s8s32": (16, 8, 32, "int8", "int32"),
-    "wmma_sync_16x16x16_f16f16f32": (16, 16, 16, "float16", "float32"),
-    "wmma_sync_16x16x16_f16f16f16": (16, 16, 16, "float16", "float16"),
-    "wmma_sync_16x16x16_s8s8s32": (16, 16, 16, "int8", "int32"),
-}
+from collections.abc import Callable, Iterator
+from functools import partial
+
+from relax_mlir.tir.tensor_intrin import mma, wmma
+
+Maker = Callable[[], tuple[str, str]]
+
+SHORT = {"float16": "f16", "bfloat16": "bf16", "float32": "f32", "int8": "i8", "int32": "i32",
+          "float8_e4m3fn": "e4m3", "float8_e5m2": "e5m2"}  # fmt: skip
+WMMA_SHORT = {"float16": "f16", "float32": "f32", "int8": "s8", "int32": "s32", "int4": "s4"}
+PRODUCTS = [("f16", "float16"), ("f16", "float32"), ("bf16", "float32"), ("tf32", "float32"),
+             ("i8", "int32"), ("e4m3", "float32"), ("e5m2", "float32")]  # fmt: skip
 
 
-def description(name: str) -> str:
-    """`C[m, n] += A[m, k] * B[k, n]` of an instruction's shape, as TVMScript.
+def _mma_intrinsics() -> Iterator[tuple[str, Maker]]:
+    for short, factors in mma.FACTORS.items():
+        for matrix in "AB":
+            for transposed in (False, True):
+                if transposed and matrix == "A" and factors.k_dim != 16:
+                    continue
+                for scope, suffix in (("shared", ""), ("shared.dyn", "_dyn")):
+                    trans = "_trans" if transposed else ""
+                    name = f"mma_ldmatrix_{short}_{matrix.lower()}{trans}{suffix}"
+                    yield name, partial(mma.ldmatrix, short, matrix, transposed, scope)
+    for short, sums in PRODUCTS:
+        for a in (False, True) if mma.FACTORS[short].k_dim == 16 else (False,):
+            for b in (False, True):
+                flags = ("_trans_a" if a else "") + ("_trans_b" if b else "")
+                name = f"mma_{short}{short}{SHORT[sums]}{flags}"
+                yield name, partial(mma.mma, short, short, sums, a, b)
+    for sums in ("float16", "float32", "int32"):
+        yield f"mma_fill_16x16_{SHORT[sums]}", partial(mma.fill, sums)
+        for scope in ("global", "shared", "shared.dyn"):
+            name = f"mma_store_16x16_{SHORT[sums]}_{scope.replace('.', '_')}_"
+            yield name, partial(mma.store, sums, scope, True)
+            yield f"{name}simple_", partial(mma.store, sums, scope, False)
 
-    Raises KeyError for an unknown name.
-    """
-    m, n, k, factors, sums = SHAPES[name]
-    a, b = "A[vi, vk]", "B[vk, vj]"
-    if factors != sums:
-        a, b = f'T.cast({a}, "{sums}")', f'T.cast({b}, "{sums}")'
-    return f"""
-@T.prim_func
-def {name}_desc(
-    A: T.Buffer(({m}, {k}), "{factors}", offset_factor=1),
-    B: T.Buffer(({k}, {n}), "{factors}", offset_factor=1),
-    C: T.Buffer(({m}, {n}), "{sums}", offset_factor=1),
-):
-    with T.block("root"):
-        T.reads(C[0:{m}, 0:{n}], A[0:{m}, 0:{k}], B[0:{k}, 0:{n}])
-        T.writes(C[0:{m}, 0:{n}])
-        for i, j, k in T.grid({m}, {n}, {k}):
-            with T.block("update"):
-                vi, vj, vk = T.axis.remap("SSR", [i, j, k])
-                C[vi, vj] = C[vi, vj] + {a} * {b}
-"""
+
+def _wmma_intrinsics() -> Iterator[tuple[str, Maker]]:
+    products = [((16, 16, 16), "float16", "float16"), ((16, 16, 16), "float16", "float32"),
+                ((16, 16, 16), "int8", "int32"), ((8, 8, 32), "int4", "int32")]  # fmt: skip
+    for (m, n, k), dtype, sums in products:
+        shape, short = f"{m}x{n}x{k}", WMMA_SHORT[dtype]
+        # Rows of half bytes are read as they are only along the products.
+        for transposed in (False, True) if m != 8 else (True,):
+            trans = "_trans" if transposed else ""
+            name = f"wmma_sync_{shape}_{short}{short}{WMMA_SHORT[sums]}{trans}"
+            yield name, partial(wmma.sync, m, n, k, dtype, sums, transposed)
+        yield f"wmma_fill_{shape}_{WMMA_SHORT[sums]}", partial(wmma.fill, m, n, k, sums)
+        for scope in ("shared", "shared.dyn"):
+            at = scope.replace(".", "_")
+            for is_b in (False, True):
+                for transposed in (False, True) if m != 8 else (is_b,):
+                    trans = "_trans" if transposed else ""
+                    yield (f"wmma_load_{shape}_{short}_{'b' if is_b else 'a'}{trans}_{at}",
+                           partial(wmma.load, m, n, k, dtype, scope, is_b, transposed))  # fmt: skip
+        for scope in ("global", "shared", "shared.dyn"):
+            yield (f"wmma_store_{shape}_{WMMA_SHORT[sums]}_{scope.replace('.', '_')}",
+                   partial(wmma.store, m, n, k, sums, scope))  # fmt: skip
+
+
+INTRINSICS: dict[str, Maker] = {**dict(_mma_intrinsics()), **dict(_wmma_intrinsics())}
+"""Name -> the maker of description and implementation."""
+
+
+def constant_name(name: str) -> str:
+    """The constant that holds an intrinsic's name in `tvm.tir.tensor_intrin.cuda`: of
+    "mma_f16f16f32_trans_a" it is MMA_f16f16f32_TRANS_A_INTRIN."""
+    stem = name.removesuffix("_").removesuffix("_simple")
+    family, kind, *rest = stem.split("_")
+    if family == "wmma":
+        kept = rest if kind != "load" else [part for part in rest if part != "shared"]
+        upper = [part if kind == "sync" and n == 1 else part.upper() for n, part in enumerate(kept)]
+        words = ["WMMA", kind.upper(), rest[0], *upper[1:]]
+    elif kind == "ldmatrix":
+        words = ["LDMATRIX", rest[0], *(part.upper() for part in rest[1:])]
+    elif kind in ("fill", "store"):
+        words = ["MMA", kind, *rest]
+    else:
+        words = ["MMA", kind, *(part.upper() for part in rest)]
+    return "_".join([*words, "INTRIN"]) + ("_SIMPLE" if name.endswith("_simple_") else "")

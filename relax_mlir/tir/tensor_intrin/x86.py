@@ -33,8 +33,26 @@ def dot_16x4_u8s8s32_vnni({_PARAMETERS}):
             "int32x16", "llvm.x86.avx512.vpdpbusd.512", total, T.broadcast(factor, 16), weights)
 """
 
-INTRINSICS: dict[str, tuple[str, str]] = {
-    # TVM's name: AVX-512 VNNI's vpdpbusd.
-    "dot_16x4_vnni": (_DOT_16X4_DESC, _DOT_16X4_VNNI),
+_DOT_16X4_AVX512 = f"""
+@T.prim_func
+def dot_16x4_u8s8s32_avx512({_PARAMETERS}):
+    with T.block("root"):
+        T.reads(C[0:16], A[0:4], B[0:16, 0:4])
+        T.writes(C[0:16])
+        factor = T.broadcast(T.reinterpret(A.vload([0], "uint8x4"), dtype="int32"), 16)
+        pairs = T.call_llvm_pure_intrin(
+            "int16x32", "llvm.x86.avx512.pmaddubs.w.512",
+            T.reinterpret(factor, dtype="int8x64"), B.vload([0, 0], dtype="int8x64"))
+        C[T.ramp(0, 1, 16)] = C[T.ramp(0, 1, 16)] + T.call_llvm_pure_intrin(
+            "int32x16", "llvm.x86.avx512.pmaddw.d.512", pairs, T.broadcast(T.int16(1), 32))
+"""
+
+VNNI_DOT_16x4_INTRIN = "dot_16x4_vnni"
+AVX512_DOT_16x4_INTRIN = "dot_16x4_avx512"
+
+INTRINSICS = {
+    VNNI_DOT_16x4_INTRIN: lambda: (_DOT_16X4_DESC, _DOT_16X4_VNNI),
+    # Sums of two products are kept in 16 bits and saturate, as TVM's.
+    AVX512_DOT_16x4_INTRIN: lambda: (_DOT_16X4_DESC, _DOT_16X4_AVX512),
 }
-"""Name -> (description, implementation)."""
+"""Name -> the maker of description and implementation."""

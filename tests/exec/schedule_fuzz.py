@@ -1,0 +1,188 @@
+"""Random chains of schedule primitives: whatever a schedule accepts must not change the results.
+
+Each chain starts from one of the programs of `schedule_programs*.py` and goes on until ten random
+primitives were accepted (a refusal is fine).  After each of them the module verifies and both texts
+give it back; half way and at the end it is compiled and compared with the unscheduled program, or
+with numpy.
+
+    python -m tests.exec.schedule_fuzz --chains 10000 --seed 0 --processes 2
+
+prints the chains that go wrong, how to repeat them, and the counts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import random
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+
+from relax_mlir.driver.build_module import build
+from relax_mlir.errors import ScheduleError
+from relax_mlir.ir import IRModule
+from relax_mlir.script import from_source
+from relax_mlir.script import ir as I
+from relax_mlir.script import tir as T
+from relax_mlir.tir.schedule import Schedule
+from tests.exec.schedule_moves import MOVES
+from tests.exec.schedule_programs import PROGRAMS
+from tests.exec.schedule_programs_referenced import REFERENCED
+
+NAMES = [*REFERENCED, *PROGRAMS]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A module, the arrays it is called with, and what is in them afterwards."""
+
+    module: IRModule
+    arrays: Callable[[np.random.Generator], list[np.ndarray]]
+    wanted: Callable[[list[np.ndarray]], list[np.ndarray]]
+
+
+def _with_reference(name: str) -> Case:
+    module, inputs, reference = REFERENCED[name]
+
+    def arrays(rng: np.random.Generator) -> list[np.ndarray]:
+        given = inputs(rng)
+        wanted = reference(*given)
+        return [*given, np.zeros(wanted.shape, wanted.dtype)]
+
+    return Case(module, arrays, lambda given: [*given[:-1], reference(*given[:-1])])
+
+
+@cache
+def case(name: str) -> Case:
+    """A program; what is wanted comes from numpy, or from the program as it was written."""
+    if name in REFERENCED:
+        return _with_reference(name)
+    program = PROGRAMS[name]
+    unscheduled = build(program.module)["main"]
+
+    def wanted(given: list[np.ndarray]) -> list[np.ndarray]:
+        results = [array.copy() for array in given]
+        unscheduled(*results)
+        return results
+
+    return Case(
+        program.module, lambda rng: [p.draw(rng) for p in program.parameters.values()], wanted
+    )
+
+
+def run_chain(
+    name: str, seed: int, rng: random.Random | None = None, length: int = 10, attempts: int = 60
+) -> Schedule:
+    """Apply primitives to a program until `length` were accepted or `attempts` made, and check.
+
+    Raises AssertionError with the trace when a module is wrong.
+    """
+    rng = rng or random.Random(f"{name} {seed}")
+    chosen = case(name)
+    sch = Schedule(chosen.module, debug_mask="all", error_render_level="fast", seed=seed)
+    moves, weights = [m for _, m in MOVES], [w for w, _ in MOVES]
+    accepted = 0
+    for _ in range(attempts):
+        before = sch.mod
+        try:
+            rng.choices(moves, weights)[0](sch, rng)
+        except ScheduleError as error:
+            assert "does not verify" not in str(error), f"{error}\n{sch.trace}"
+        except Exception as error:
+            raise AssertionError(f"{type(error).__name__}: {error}\n{sch.trace}") from error
+        if sch.mod == before:
+            continue
+        check_texts(sch)
+        accepted += 1
+        if accepted == length:
+            break
+        if accepted == length // 2:
+            check_results(sch, chosen, seed)
+    check_results(sch, chosen, seed)
+    return sch
+
+
+def check_results(sch: Schedule, chosen: Case, seed: int) -> None:
+    """The scheduled program computes what the unscheduled one does."""
+    arrays = chosen.arrays(np.random.default_rng(seed))
+    wanted = chosen.wanted([array.copy() for array in arrays])
+    build(reparsed(sch.mod) if seed % 2 else sch.mod)["main"](*arrays)
+    for result, reference in zip(arrays, wanted, strict=True):
+        tolerance = 2e-2 if result.dtype == np.float16 else 2e-4
+        np.testing.assert_allclose(
+            result, reference, rtol=tolerance, atol=tolerance, err_msg=str(sch.trace)
+        )
+
+
+def check_texts(sch: Schedule) -> None:
+    """MLIR's text gives the module back; TVMScript a module that prints the same from then on (the
+    parser may spell an index in another order)."""
+    assert IRModule.parse(sch.mod.mlir()) == sch.mod, sch.trace
+    again = reparsed(sch.mod)
+    assert reparsed(again).script() == again.script(), f"{sch.mod.script()}\n{sch.trace}"
+
+
+def reparsed(module: IRModule) -> IRModule:
+    """The module that the parser makes of a module's TVMScript."""
+    parsed = from_source(module.script(), {"I": I, "T": T})
+    assert isinstance(parsed, IRModule), "the text is that of a module"
+    return parsed
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of one chain: the primitives of its trace, and what went wrong."""
+
+    name: str
+    seed: int
+    applied: tuple[str, ...] = ()
+    failure: str = ""
+
+
+def outcome(number: int) -> Outcome:
+    """Run the chain of a number; never raises."""
+    name = NAMES[number % len(NAMES)]
+    try:
+        sch = run_chain(name, number)
+        return Outcome(name, number, tuple(i.kind for i in sch.trace.insts))
+    except Exception as error:
+        return Outcome(name, number, failure=f"{type(error).__name__}: {error}")
+
+
+def _outcomes(numbers: range, processes: int) -> Iterator[Outcome]:
+    if processes == 1:
+        yield from map(outcome, numbers)
+        return
+    # A process that has built a few hundred programs holds their code: replaced by a fresh one.
+    context = multiprocessing.get_context("spawn")
+    with context.Pool(processes, maxtasksperchild=1000) as pool:
+        yield from pool.imap_unordered(outcome, numbers, chunksize=4)
+
+
+def main() -> int:
+    """The command: how many chains failed."""
+    arguments = argparse.ArgumentParser(description="random chains of schedule primitives")
+    arguments.add_argument("--chains", type=int, default=1000)
+    arguments.add_argument("--seed", type=int, default=0, help="number of the first chain")
+    arguments.add_argument("--processes", type=int, default=1)
+    given = arguments.parse_args()
+    failures, applied = 0, Counter[str]()
+    outcomes = _outcomes(range(given.seed, given.seed + given.chains), given.processes)
+    for count, result in enumerate(outcomes, start=1):
+        applied.update(result.applied)
+        if result.failure:
+            failures += 1
+            print(f"--- run_chain({result.name!r}, {result.seed})\n{result.failure}", flush=True)
+        if count % 500 == 0:
+            print(f"... {count} chains, {failures} failures", flush=True)
+    print(", ".join(f"{name} {times}" for name, times in applied.most_common()))
+    print(f"{given.chains} chains over {len(NAMES)} programs, {failures} failures")
+    return failures
+
+
+if __name__ == "__main__":
+    raise SystemExit(min(main(), 1))
