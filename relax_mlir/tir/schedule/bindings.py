@@ -13,6 +13,7 @@ from relax_mlir.tir.schedule.index import (
     Atom,
     Index,
     Leaf,
+    floordiv,
     proves_nonnegative,
     value_bounds,
 )
@@ -84,9 +85,10 @@ def _recombine(known: set[Atom], pending: Sequence[Index]) -> list[Index]:
     for atom in known:
         if not isinstance(atom, Apply) or atom.function != "mod":
             continue
-        whole = Apply("floordiv", atom.left, atom.right)
-        bounded = proves_nonnegative(atom.right - atom.left - 1) and proves_nonnegative(atom.left)
-        if (whole in known or bounded) and atom.left not in pending:
+        # The quotient in its simplest form: `(x // 17) // 5` is known as `x // 85`.
+        quotient = floordiv(atom.left, atom.right)
+        whole = all(a in known for monomial in quotient.terms for a in monomial)
+        if whole and atom.left not in pending:
             found.append(atom.left)
     return found
 

@@ -22,7 +22,7 @@ from relax_mlir.tir.schedule.analysis import (
 )
 from relax_mlir.tir.schedule.body import Copier, body_statements, loads_of, stores_in
 from relax_mlir.tir.schedule.error import Refusal, label
-from relax_mlir.tir.schedule.index import Index, as_index, proves_nonnegative
+from relax_mlir.tir.schedule.index import Index, as_index, merge_split, proves_nonnegative
 from relax_mlir.tir.schedule.index_write import write
 from relax_mlir.tir.schedule.state import ScheduleState, erase_dead_arithmetic
 
@@ -285,7 +285,8 @@ def _guards(
 
 
 def predicate_is_domain(block: BlockOp) -> bool:
-    """True when the predicate only says that iteration variables are in their domain.
+    """True when the predicate only says that iteration variables are in their domain, each or
+    several that come from one fused loop.
 
     A split of loops adds just these; whoever changes the bindings checks the domains anew.
     """
@@ -294,7 +295,28 @@ def predicate_is_domain(block: BlockOp) -> bool:
     allowed: list[tuple[Index, Index]] = []
     for binding, (low, extent) in zip(bindings, domains, strict=True):
         allowed += [(binding, low + extent), (low, binding + 1)]
-    return all(part in allowed for part in conditions(block.predicate[0]))
+    parts = [part for part in conditions(block.predicate[0]) if part not in allowed]
+    return not parts or all(part in _fused_domains(bindings, domains) for part in parts)
+
+
+def _fused_domains(
+    bindings: list[Index], domains: list[tuple[Index, Index]]
+) -> list[tuple[Index, Index]]:
+    """`(value, limit)` of each run of variables taken as one: `x` and 12 for `x // 4` of 3 and
+    `x % 4` of 4."""
+    found: list[tuple[Index, Index]] = []
+    for first, (start, limit) in enumerate(domains):
+        if start != Index():
+            continue
+        value = bindings[first]
+        for number in range(first + 1, len(bindings)):
+            low, extent = domains[number]
+            if low != Index():
+                break
+            value = merge_split(value * extent + bindings[number])
+            limit = limit * extent
+            found.append((value, limit))
+    return found
 
 
 def conditions(predicate: ir.Value) -> list[tuple[Index, Index]]:

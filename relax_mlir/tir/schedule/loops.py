@@ -25,6 +25,7 @@ from relax_mlir.tir.schedule.index import (
     leaf,
     mod,
     proves_nonnegative,
+    value_domain,
 )
 from relax_mlir.tir.schedule.index_write import write
 from relax_mlir.tir.schedule.ordering import accumulates, require_orderable
@@ -289,9 +290,13 @@ def _require_reduction_order(block: BlockOp, variables: Sequence[ir.Value]) -> N
 def init_may_move(block: BlockOp, variables: Sequence[ir.Value]) -> str | None:
     """Why the instance with the init might not stay first of its output in another loop order.
 
-    It stays first when reduction variables grow with their loops and those loops choose the output
-    independently: no division mixes two loops, no loop is part of both kinds of binding as it is.
+    It stays first when the loops of the reduction variables are none of the output's and start
+    where those variables do; or when reduction variables grow with their loops and those choose the
+    output independently: no division mixes two loops, no loop is part of both kinds of binding as
+    it is.
     """
+    if _init_is_first(block):
+        return None
     direct: dict[str, set[ir.Value]] = {"S": set(), "R": set()}
     for binding, kind in zip(block.bindings, block.kinds, strict=True):
         for monomial, k in as_index(binding).terms.items():
@@ -307,6 +312,19 @@ def init_may_move(block: BlockOp, variables: Sequence[ir.Value]) -> str | None:
         name = nest.value_name(shared.pop())
         return f"loop {name} is part of a spatial and of a reduction binding of {label(block)}"
     return None
+
+
+def _init_is_first(block: BlockOp) -> bool:
+    """True when an output's loops are not those of its reduction, and the init is in the iteration
+    in which all of the latter are at their start: that one is first in every order."""
+    bindings = [as_index(binding) for binding in block.bindings]
+    rows = list(zip(bindings, block.kinds, block.domain_pairs, strict=True))
+    loops = {kind: {v for b, k, _ in rows if k == kind for v in b.leaves()} for kind in "SR"}
+    domains = {value: value_domain(value) for value in loops["R"]}
+    if loops["S"] & loops["R"] or not all(domains.values()):
+        return False
+    start = {value: domain[0] for value, domain in domains.items() if domain is not None}
+    return all(b.substitute(start) == as_index(low) for b, k, (low, _) in rows if k == "R")
 
 
 def _rearrange(nested: Sequence[ForOp], order: Sequence[ForOp]) -> None:

@@ -1,0 +1,160 @@
+"""One reduction, with what is computed elementwise before and after it: sums, maxima, means."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from relax_mlir import mlir
+from relax_mlir.dialects.tir.blocks import BlockOp
+from relax_mlir.dlight.analysis.access import (
+    detect_dominant_read,
+    is_broadcast_epilogue,
+    iterators_of,
+)
+from relax_mlir.dlight.analysis.common_analysis import SBlockInfo, normalize_prim_func
+from relax_mlir.dlight.base.common_schedules import try_inline_contiguous_spatial
+from relax_mlir.dlight.base.utils import get_extent, suggest_threads_per_block
+from relax_mlir.dlight.gpu.base import GPUScheduleRule, annotate_unroll
+from relax_mlir.target import Target
+from relax_mlir.tir import PrimFunc
+from relax_mlir.tir.schedule import BlockRV, LoopRV, Schedule
+from relax_mlir.tir.schedule.analysis import writes_of
+
+MAX_SPATIAL_THREADS = 16
+REDUCTION_THREADS = 16
+"""Threads along the reduction when those along threadIdx.x are spatial."""
+
+
+@dataclass(frozen=True)
+class _Nest:
+    """The loops of a reduction in the order in which its input lies in memory."""
+
+    spatial: LoopRV
+    reduction: LoopRV
+    inner_extent: int | str
+    """Extent of the spatial variable that the input steps through fastest."""
+    is_inner_reduction: bool
+
+
+class Reduction(GPUScheduleRule):
+    """Partial results in the threads of a block, combined across them.
+
+    Where the input's fastest variable is one of the reduction, a block makes one output; otherwise
+    threadIdx.x walks over outputs and threadIdx.y over the reduction.
+    """
+
+    def apply(self, func: PrimFunc, target: Target, tunable: bool) -> Schedule | None:
+        if not isinstance(func, PrimFunc) or not self.is_target_available(target):
+            return None
+        sch = Schedule(func, error_render_level="fast")
+        infos = try_inline_contiguous_spatial(sch, normalize_prim_func(sch))
+        if not infos or len(infos) > 2:
+            return None
+        info, *rest = infos
+        epilogue = rest[0] if rest else None
+        if epilogue is not None and not epilogue.is_injective():
+            return None
+        if not info.is_reduction() or "R" not in info.dom_kind():
+            return None
+        loops = _normalize(sch, info)
+        if loops is None:
+            return None
+        if loops.is_inner_reduction:
+            _schedule_inner_reduction(sch, target, info.block_rv, loops, epilogue)
+        else:
+            _schedule_inner_spatial(sch, info.block_rv, loops, epilogue)
+        return sch
+
+
+def _normalize(sch: Schedule, info: SBlockInfo) -> _Nest | None:
+    """Bring the loops into the order of the dominant input, and fuse those of a kind."""
+    with mlir.scope():
+        block: BlockOp = sch.get(info.block_rv)
+        dominant = detect_dominant_read(block)
+        order = None if dominant is None else iterators_of(block, dominant)
+    if not order or any(it.lower_factor > 1 for it in order):
+        return None
+    walked = [info.iters[it.var] for it in order]
+    missing = [i for n, i in enumerate(info.iters) if n not in {it.var for it in order}]
+    if any(i.dom != 1 for i in missing):
+        return None
+    ordered = [*missing, *walked]
+    spatial = [i for i in ordered if i.kind == "S"]
+    reduction = [i for i in ordered if i.kind == "R"]
+    if len(spatial) + len(reduction) != len(ordered):
+        return None
+    loops = [i.loop_rv for i in spatial] or [sch.add_unit_loop(info.iters[0].loop_rv)]
+    sch.reorder(*loops, *(i.loop_rv for i in reduction))
+    inner = spatial[-1].dom if spatial else 1
+    fused = sch.fuse(*loops), sch.fuse(*(i.loop_rv for i in reduction))
+    return _Nest(*fused, inner, walked[-1].kind == "R")
+
+
+def _schedule_inner_reduction(
+    sch: Schedule, target: Target, block: BlockRV, loops: _Nest, epilogue: SBlockInfo | None
+) -> None:
+    bx = loops.spatial
+    (threads,) = suggest_threads_per_block(target, [get_extent(sch, loops.reduction)])
+    r, tx = sch.split(loops.reduction, factors=[None, threads])
+    sch.reorder(bx, tx, r)
+    sch.bind(bx, "blockIdx.x")
+    sch.bind(tx, "threadIdx.x")
+    annotate_unroll(sch, r, 256)
+    if epilogue is not None:
+        _schedule_epilogue(sch, block, epilogue.block_rv, bx, {"threadIdx.x": threads}, 1)
+
+
+def _schedule_inner_spatial(
+    sch: Schedule, block: BlockRV, loops: _Nest, epilogue: SBlockInfo | None
+) -> None:
+    threads = largest_divisor(loops.inner_extent, MAX_SPATIAL_THREADS)
+    bx, tx = sch.split(loops.spatial, factors=[None, threads])
+    r, ty = sch.split(loops.reduction, factors=[None, REDUCTION_THREADS])
+    sch.reorder(bx, tx, ty, r)
+    sch.bind(bx, "blockIdx.x")
+    sch.bind(tx, "threadIdx.x")
+    sch.bind(ty, "threadIdx.y")
+    annotate_unroll(sch, r, 256)
+    if epilogue is not None:
+        sizes = {"threadIdx.x": threads, "threadIdx.y": REDUCTION_THREADS}
+        _schedule_epilogue(sch, block, epilogue.block_rv, bx, sizes, threads)
+
+
+def _schedule_epilogue(
+    sch: Schedule,
+    block: BlockRV,
+    epilogue: BlockRV,
+    bx: LoopRV,
+    threads: dict[str, int],
+    results: int,
+) -> None:
+    """Run the epilogue in the thread block that makes `results` results.
+
+    The thread that has a result goes on with it; where the epilogue reads one several times, all
+    threads do.
+    """
+    sch.reverse_compute_at(epilogue, bx, preserve_unit_loops=True)
+    spatial = sch.fuse(*sch.get_loops(epilogue)[1:])
+    private = not is_broadcast_epilogue(sch, block, epilogue)
+    private = private and get_extent(sch, spatial) == results
+    set_scope_of_writes(sch, block, "local" if private else "shared")
+    # With threadIdx.x fastest, result n belongs to the thread whose other indices are zero.
+    axes = dict(reversed(threads.items())) if private else threads
+    _, *loops = sch.split(spatial, factors=[None, *axes.values()])
+    for axis, loop in zip(axes, loops, strict=True):
+        sch.bind(loop, axis)
+
+
+def set_scope_of_writes(sch: Schedule, block: BlockRV, scope: str) -> None:
+    """Let the buffers a block writes lie in a storage scope."""
+    with mlir.scope():
+        count = len(writes_of(sch.get(block)))
+    for number in range(count):
+        sch.set_scope(block, number, scope)
+
+
+def largest_divisor(extent: int | str, limit: int) -> int:
+    """The largest divisor of an extent that is not above a limit; 1 for a symbolic extent."""
+    if not isinstance(extent, int):
+        return 1
+    return next(n for n in range(limit, 0, -1) if extent % n == 0)
