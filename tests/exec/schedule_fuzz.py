@@ -13,12 +13,16 @@ prints the chains that go wrong, how to repeat them, and the counts.
 from __future__ import annotations
 
 import argparse
-import multiprocessing
+import json
 import random
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cache
+from multiprocessing.pool import ThreadPool
+from pathlib import Path
 
 import numpy as np
 
@@ -33,6 +37,7 @@ from tests.exec.schedule_moves import MOVES
 from tests.exec.schedule_programs import PROGRAMS
 from tests.exec.schedule_programs_referenced import REFERENCED
 
+ROOT = Path(__file__).resolve().parents[2]
 NAMES = [*REFERENCED, *PROGRAMS]
 
 
@@ -153,34 +158,64 @@ def outcome(number: int) -> Outcome:
         return Outcome(name, number, failure=f"{type(error).__name__}: {error}")
 
 
-def _outcomes(numbers: range, processes: int) -> Iterator[Outcome]:
-    if processes == 1:
-        yield from map(outcome, numbers)
-        return
-    # A process that has built a few hundred programs holds their code: replaced by a fresh one.
-    context = multiprocessing.get_context("spawn")
-    with context.Pool(processes, maxtasksperchild=1000) as pool:
-        yield from pool.imap_unordered(outcome, numbers, chunksize=4)
+# -- the command ----------------------------------------------------------------------------------
+
+BATCH = 250
+"""Chains a process runs: it keeps the code of every program that it has built."""
 
 
-def main() -> int:
-    """The command: how many chains failed."""
+def _batch(numbers: range) -> Iterator[Outcome]:
+    """The outcomes of some chains in a process of their own; one that dies is an outcome too."""
+    left = list(numbers)
+    while left:
+        command = [sys.executable, "-X", "faulthandler", "-m", "tests.exec.schedule_fuzz",
+                   "--worker", "--seed", str(left[0]), "--chains", str(len(left))]  # fmt: skip
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                              cwd=ROOT) as process:  # fmt: skip
+            assert process.stdout is not None and process.stderr is not None, "pipes were asked for"
+            for line in process.stdout:
+                left.pop(0)
+                yield Outcome(**json.loads(line))
+            errors = process.stderr.read()
+        if left:
+            number = left.pop(0)
+            yield Outcome(NAMES[number % len(NAMES)], number, failure=f"it died\n{errors[-3000:]}")
+
+
+def _worker(numbers: range) -> None:
+    for number in numbers:
+        print(json.dumps(asdict(outcome(number))), flush=True)
+
+
+def _arguments() -> argparse.Namespace:
     arguments = argparse.ArgumentParser(description="random chains of schedule primitives")
     arguments.add_argument("--chains", type=int, default=1000)
     arguments.add_argument("--seed", type=int, default=0, help="number of the first chain")
     arguments.add_argument("--processes", type=int, default=1)
-    given = arguments.parse_args()
-    failures, applied = 0, Counter[str]()
-    outcomes = _outcomes(range(given.seed, given.seed + given.chains), given.processes)
-    for count, result in enumerate(outcomes, start=1):
-        applied.update(result.applied)
-        if result.failure:
-            failures += 1
-            print(f"--- run_chain({result.name!r}, {result.seed})\n{result.failure}", flush=True)
-        if count % 500 == 0:
+    arguments.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
+    return arguments.parse_args()
+
+
+def main() -> int:
+    """The command: how many chains failed."""
+    given = _arguments()
+    numbers = range(given.seed, given.seed + given.chains)
+    if given.worker:
+        _worker(numbers)
+        return 0
+    failures, count, applied = 0, 0, Counter[str]()
+    batches = [numbers[n : n + BATCH] for n in range(0, len(numbers), BATCH)]
+    with ThreadPool(given.processes) as pool:
+        for results in pool.imap_unordered(lambda batch: list(_batch(batch)), batches):
+            for result in results:
+                applied.update(kind for kind in result.applied if not kind.startswith("get_"))
+                if result.failure:
+                    failures += 1
+                    print(f"--- run_chain({result.name!r}, {result.seed})\n{result.failure}")
+            count += len(results)
             print(f"... {count} chains, {failures} failures", flush=True)
     print(", ".join(f"{name} {times}" for name, times in applied.most_common()))
-    print(f"{given.chains} chains over {len(NAMES)} programs, {failures} failures")
+    print(f"{count} chains over {len(NAMES)} programs, {failures} failures")
     return failures
 
 

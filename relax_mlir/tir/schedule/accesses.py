@@ -245,10 +245,17 @@ _OF_THE_WHOLE = ("memref.subview", "tir.call", "tir.address_of", "tir.buffer_dat
 
 
 def refresh(block: BlockOp) -> None:
-    """Declare the regions that the body accesses now, in place of those declared.
+    """Declare the regions that the body accesses now, in place of those declared; first those of
+    the blocks inside.
 
     Those of buffers whose address the body gives away stay as they are declared.
     """
+    for inner in [op for op in nest.descend(block) if isinstance(op, BlockOp)][::-1]:
+        _refresh_one(inner)
+    _refresh_one(block)
+
+
+def _refresh_one(block: BlockOp) -> None:
     reads, writes = detect(block)
     handed = {
         root_buffer(operand)

@@ -310,7 +310,7 @@ def _solve(
     for access in accesses:
         for (offset, size), box in zip(access.region, boxes.get(access.buffer, ()), strict=False):
             form = _linear_in_one(offset, block)
-            if form is None:
+            if form is None or size.uses(form[0]):
                 continue
             variable, factor, rest = form
             low, high = solver(factor, rest, size, box)

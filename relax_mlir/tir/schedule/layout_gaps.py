@@ -136,13 +136,13 @@ class Gaps:
     def _own_nest(self, block: BlockOp) -> ForOp | None:
         """The outermost loop of a block that makes every element, one in each of its iterations."""
         around = nest.loops_around(block)
-        bindings = [binding.as_leaf() for binding in bindings_of(block)]
+        bindings = bindings_of(block)
         alone = around and all(
             nest.statements(outer.block) == [inner]
             for outer, inner in zip(around, [*around[1:], block], strict=True)
         )
         plain = not_complete(block) is None and init_of(block) is None and not len(block.predicate)
-        if not alone or not plain or bindings != [nest.loop_var(o) for o in around]:
+        if not alone or not plain or bindings != [leaf(nest.loop_var(o)) for o in around]:
             return None
         try:
             element = single_store(block)

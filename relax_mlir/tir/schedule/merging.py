@@ -37,6 +37,7 @@ def merge(state: ScheduleState, loops: Sequence[ForOp]) -> ForOp:
     name = f"{nest.value_name(nest.loop_var(first), 'i')}_m"
     at = ir.InsertionPoint(first)
     merged = new_loop(name, as_index(first.extent), at, attributes=loop_dtype(first))
+    _move_arithmetic(loops, merged)
     for loop in loops:
         for op in nest.operations(loop.block):
             merged.block.append(op.operation)
@@ -45,6 +46,16 @@ def merge(state: ScheduleState, loops: Sequence[ForOp]) -> ForOp:
         state.erase(loop)
     erase_dead_arithmetic(merged)
     return merged
+
+
+def _move_arithmetic(loops: Sequence[ForOp], merged: ForOp) -> None:
+    """What is computed between the loops, and used in them, is computed before their merged one."""
+    parent = nest.parent(loops[0])
+    assert parent is not None, "a loop is inside a function"
+    ops = nest.operations(nest.body_of(parent))
+    for op in ops[ops.index(loops[0]) : ops.index(loops[-1])]:
+        if nest.is_movable(op):
+            op.operation.move_before(merged.operation)
 
 
 def _require_neighbours(loops: Sequence[ForOp]) -> None:

@@ -62,8 +62,7 @@ def tensorize(
     for op in [o.operation for o in nest.descend(block)]:
         _redirect(op, by_parameter, views)
     erase_dead_arithmetic(block)
-    for inner in reversed(nest.blocks_of(block)):
-        refresh(inner)
+    refresh(block)
 
 
 def _views(block: BlockOp, parts: Mapping[ir.Value, Part]) -> dict[ir.Value, ir.Value]:
