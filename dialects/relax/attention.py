@@ -75,3 +75,40 @@ define(
     _ATTRIBUTES,
     doc="nn.attention with a bias.",
 )
+
+
+def _var_len(kinds: Sequence[Any], attributes: Mapping[str, Any]) -> ir.Type:
+    names = ("seqstart_q", "max_seqlen_q", "seqstart_k", "max_seqlen_k")
+    for kind, what in zip(kinds[3:], names, strict=True):
+        if kind is None:
+            continue
+        info = infer.tensor(kind, what)
+        if info.dtype not in (None, "int32", "int64"):
+            raise InferError(f"{what} {types.describe(kind)} must hold integers")
+        if what.startswith("seqstart"):
+            infer.require_rank(info, 1, kind, what)
+    query = infer.tensor(kinds[0], "queries")
+    if query.dims is not None and len(query.dims) == 4 and dim_algebra.differ(query.dims[0], 1):
+        raise InferError(
+            f"queries {types.describe(kinds[0])} hold sequences one after another: their first "
+            "size is one"
+        )
+    return _attention([*kinds[:3], None], attributes)
+
+
+define(
+    "nn.attention_var_len",
+    [
+        "queries",
+        "keys",
+        "values",
+        "seqstart_q",
+        "max_seqlen_q",
+        "seqstart_k?",
+        "max_seqlen_k?",
+    ],
+    _var_len,
+    _ATTRIBUTES,
+    doc="nn.attention within each of several sequences that lie one after another; sequence i of "
+    "the queries starts at seqstart_q[i] and ends before seqstart_q[i + 1].",
+)

@@ -21,8 +21,10 @@ _ALIASES = (
     "relax.to_vdevice",
     "relax.hint_on_device",
 )
+# Operations whose result is the memory of their first operand, or a copy of it if it escapes.
+_VIEWS = ("relax.reshape", "relax.memory_view")
 # Operations that read tensors and keep none of them.
-_READERS = ("relax.call_tir", "relax.shape_of", "relax.tensor_to_shape")
+_READERS = ("relax.call_tir", "relax.shape_of", "relax.tensor_to_shape", *_VIEWS)
 
 
 def says_more(kind: ir.Type, than: ir.Type) -> bool:
@@ -83,7 +85,7 @@ class Liveness:
 
     def _use_end(self, user: ir.Operation, operand: int) -> int:
         position = self._positions[user]
-        if user.name in (*_ALIASES, "relax.match_cast", "relax.call_tir_inplace"):
+        if user.name in (*_ALIASES, *_VIEWS, "relax.match_cast", "relax.call_tir_inplace"):
             return max(position, self.last_use(user.results[0]))
         if user.name == "relax.output":
             return max(position, self.last_use(user.parent.results[operand]))

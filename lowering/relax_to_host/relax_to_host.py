@@ -19,6 +19,7 @@ from relax_mlir.lowering.relax_to_host import (  # noqa: F401 (they file handler
     effects,
     shapes,
     structure,
+    views,
 )
 from relax_mlir.lowering.relax_to_host.host_function import (
     CONSTANTS,

@@ -10,10 +10,10 @@ from relax_mlir.lowering.relax_to_host.values import ShapeValue
 from relax_mlir.lowering.to_llvm.ffi_text import call_text
 from relax_mlir.mlir import ir
 
-__all__ = ["match_shape"]
+__all__ = ["match_shape", "size_error"]
 
 
-def _size_error(host: HostFunction, where: str, expected: str, note: str, given: str) -> str:
+def size_error(host: HostFunction, where: str, expected: str, note: str, given: str) -> str:
     """A block that raises `where: expected N note, got M` and leaves."""
     text = host.text
     bad = text.block("size")
@@ -45,7 +45,7 @@ def match_shape(host: HostFunction, given: ShapeValue, wanted: Sequence[dims.Dim
             continue
         size, expected = values.value(source), values.value(dim)
         where = f"match_cast: size {axis}{_named(source)}"
-        bad = _size_error(host, where, expected, _named(dim), size)
+        bad = size_error(host, where, expected, _named(dim), size)
         host.text.require(host.text.compare("eq", size, expected), bad)
     return True
 
@@ -78,7 +78,7 @@ def _broadcast_size(host: HostFunction, back: int, sizes: Sequence[dims.Dim]) ->
         fits = text.binary("ori", text.compare("eq", other, one), stretched, "i1")
         fits = text.binary("ori", text.compare("eq", other, total), fits, "i1")
         where = f"sizes do not broadcast: dimension -{back}{_named(size)}"
-        text.require(fits, _size_error(host, where, total, f"{_named(wide[0])} or 1", other))
+        text.require(fits, size_error(host, where, total, f"{_named(wide[0])} or 1", other))
         total = text.select(stretched, other, total, "i64")
     symbol = values.fresh(f"broadcast_{back}")
     values.bind(symbol, total)

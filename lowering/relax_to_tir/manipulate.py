@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from typing import Any
 
 from relax_mlir import te, topi
+from relax_mlir.dialects.relax.layout_transform import map_text
 from relax_mlir.lowering.relax_to_tir.rows import (
     ROWS,
     Result,
     Row,
     is_one,
     legalize,
+    legalize_loops,
     positive_axis,
 )
+from relax_mlir.tir import expr as tir
+from relax_mlir.tir import operators as O
+from relax_mlir.tir.buffer import Buffer
+from relax_mlir.tir.builder import PrimFuncBuilder
+from relax_mlir.tir.schedule.index_map import IndexMap
+from relax_mlir.topi.imperative import every
 
 
 @legalize("permute_dims", "transpose")
@@ -118,3 +128,43 @@ def _pad(
 
 
 ROWS["nn.pixel_shuffle"] = Row("pixel_shuffle", topi.nn.pixel_shuffle)
+
+
+@legalize_loops("layout_transform")
+def _layout_transform(
+    build: PrimFuncBuilder,
+    x: Buffer,
+    out: Buffer,
+    *,
+    index_map: Any,
+    pad_value: Any,
+    **_: Any,
+) -> None:
+    """Fill what no element becomes, then put each element where the map says."""
+    zero = O.const(0 if pad_value is None else pad_value, x.dtype)
+    with ExitStack() as nest:
+        build.store(out, zero, every(build, out.shape, nest, "o"))
+    target = IndexMap.parse(map_text(index_map))
+    with ExitStack() as nest:
+        index = every(build, x.shape, nest, "i")
+        values = dict(zip(target.initial_indices, index, strict=True))
+        places = [_substituted(e, values) for e in target.final_indices]
+        build.store(out, x[tuple(index)], places)
+
+
+def _substituted(expr: Any, values: Mapping[Any, Any]) -> Any:
+    """An index expression of an affine map, of other indices."""
+    if isinstance(expr, tir.Var):
+        return values[expr]
+    if isinstance(expr, tir.IntImm):
+        return O.const(expr.value, "int64")
+    return _INDEX_ARITHMETIC[type(expr)](_substituted(expr.a, values), _substituted(expr.b, values))
+
+
+_INDEX_ARITHMETIC: dict[type, Callable[[Any, Any], Any]] = {
+    tir.Add: operator.add,
+    tir.Sub: operator.sub,
+    tir.Mul: operator.mul,
+    tir.FloorDiv: O.floordiv,
+    tir.FloorMod: O.floormod,
+}

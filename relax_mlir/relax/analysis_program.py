@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from typing import Any
-
-import numpy as np
 
 from relax_mlir import mlir
 from relax_mlir.dialects.attributes import from_attribute
@@ -20,6 +17,7 @@ from relax_mlir.lowering.relax.functions import (
     symbol_name,
     walk,
 )
+from relax_mlir.lowering.relax.reshape_pattern import is_reshape
 from relax_mlir.lowering.relax.static_plan_block_memory import PLACES, PLAN
 from relax_mlir.mlir import ir
 from relax_mlir.relax.expr import Expr, ExternFunc, If, Var
@@ -126,104 +124,13 @@ def _has_effect(parts: Sequence[Expr]) -> bool:
 
 # -- reshapes ---------------------------------------------------------------------------------
 
-_LARGEST = 1 << 22
-"""Elements that are looked at one by one."""
-
-
 def has_reshape_pattern(func: PrimFunc) -> bool:
     """True when a TensorIR function only copies a buffer to one of another shape, in order.
 
     Decided for constant sizes, by comparing the two places of every element.
     """
     with mlir.scope():
-        blocks = [op for op in walk(func.operation) if op.name == "tir.block"]
-        inner = [op for op in blocks if not any(o.name == "tir.block" for o in walk(op))]
-        if len(inner) != 1:
-            return False
-        return _copies_in_order(inner[0])
-
-
-def _copies_in_order(block: ir.Operation) -> bool:
-    stores = [op for op in walk(block) if op.name == "memref.store"]
-    if len(stores) != 1:
-        return False
-    store = stores[0]
-    value, target, *to = list(store.operands)
-    if isinstance(value, ir.BlockArgument) or value.owner.operation.name != "memref.load":
-        return False
-    source, *at = list(value.owner.operation.operands)
-    shapes = [ir.MemRefType(buffer.type) for buffer in (source, target)]
-    if not all(shape.has_static_shape for shape in shapes):
-        return False
-    sizes = [list(shape.shape) for shape in shapes]
-    domains = from_attribute(block.attributes["domains"])
-    extents = list(itertools.islice(domains, 1, None, 2))
-    starts = list(itertools.islice(domains, 0, None, 2))
-    count = int(np.prod(sizes[0], dtype=np.int64))
-    if count != int(np.prod(sizes[1], dtype=np.int64)) or not 0 < count <= _LARGEST:
-        return False
-    if int(np.prod(extents, dtype=np.int64)) != count:
-        return False
-    grid = np.meshgrid(*map(np.arange, extents), indexing="ij") if extents else []
-    arguments = list(block.regions[0].blocks[0].arguments)
-    known: dict[ir.Value, Any] = {
-        arg: axis + start for arg, axis, start in zip(arguments, grid, starts, strict=True)
-    }
-    read, written = (
-        _flat(indices, size, known) for indices, size in zip((at, to), sizes, strict=True)
-    )
-    return read is not None and written is not None and bool(np.array_equal(read, written))
-
-
-def _flat(indices: list[ir.Value], sizes: list[int], known: dict[ir.Value, Any]) -> Any:
-    """The position in memory for every iteration, or None when it cannot be told."""
-    flat: Any = np.int64(0)
-    for index, size in zip(indices, sizes, strict=True):
-        value = _evaluate(index, known)
-        if value is None:
-            return None
-        flat = flat * size + value
-    return flat
-
-
-def _evaluate(value: ir.Value, known: dict[ir.Value, Any]) -> Any:
-    if value in known:
-        return known[value]
-    if isinstance(value, ir.BlockArgument):
-        return None
-    op = value.owner.operation
-    if op.name == "arith.constant":
-        return int(ir.IntegerAttr(op.attributes["value"]).value)
-    if op.name != "affine.apply":
-        return None
-    operands = [_evaluate(operand, known) for operand in op.operands]
-    if any(operand is None for operand in operands):
-        return None
-    chosen = ir.AffineMapAttr(op.attributes["map"]).value
-    return _affine(chosen.results[0], operands, chosen.n_dims)
-
-
-_BINARY = (
-    (ir.AffineAddExpr, np.add),
-    (ir.AffineMulExpr, np.multiply),
-    (ir.AffineModExpr, np.mod),
-    (ir.AffineFloorDivExpr, np.floor_divide),
-    (ir.AffineCeilDivExpr, lambda a, b: -(-a // b)),
-)
-
-
-def _affine(expression: ir.AffineExpr, operands: list[Any], dims: int) -> Any:
-    if isinstance(expression, ir.AffineDimExpr):
-        return operands[expression.position]
-    if isinstance(expression, ir.AffineSymbolExpr):
-        return operands[dims + expression.position]
-    if isinstance(expression, ir.AffineConstantExpr):
-        return expression.value
-    for kind, function in _BINARY:
-        if isinstance(expression, kind):
-            left, right = (_affine(e, operands, dims) for e in (expression.lhs, expression.rhs))
-            return function(left, right)
-    raise TypeError(f"not an affine expression: {expression}")
+        return is_reshape(func.operation)
 
 
 __all__ = [

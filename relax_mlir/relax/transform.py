@@ -214,6 +214,11 @@ def RemoveRedundantReshape() -> Pass:
     return _lowering("RemoveRedundantReshape", "relax-remove-redundant-reshape")
 
 
+def RewriteDataflowReshape() -> Pass:
+    """Write calls of functions that only copy in order as `relax.reshape`, which costs nothing."""
+    return _lowering("RewriteDataflowReshape", "relax-rewrite-dataflow-reshape")
+
+
 def StaticPlanBlockMemory() -> Pass:
     """Plan the memory of intermediate tensors: those that are never alive together share it."""
     return _lowering("StaticPlanBlockMemory", "relax-static-plan-block-memory")

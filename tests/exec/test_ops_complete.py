@@ -6,6 +6,7 @@ from relax_mlir.lowering.relax_to_tir.dynamic import EXPANSIONS
 from relax_mlir.lowering.relax_to_tir.legalize_ops import rows
 from tests.exec import (
     test_ops_elementwise,
+    test_ops_layouts,
     test_ops_nn,
     test_ops_reduction,
     test_ops_shapes,
@@ -16,6 +17,7 @@ from tests.exec.operator_cases import Program
 
 FILES = (
     test_ops_elementwise,
+    test_ops_layouts,
     test_ops_nn,
     test_ops_reduction,
     test_ops_shapes,

@@ -1,0 +1,110 @@
+"""Views: reshapes that copy nothing, memory.view, and what leaves a function."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import relax_mlir as rm
+from relax_mlir import relax
+from relax_mlir.ir import IRModule
+from relax_mlir.script import from_source
+
+VIEWS = """
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((4, 6), "float32")):
+        with R.dataflow():
+            a = R.sum(x, axis=[1], keepdims=True)
+            b = R.reshape(a, (2, 2))
+            c = R.sum(b, axis=[0])
+            d = R.reshape(c, (1, 2))
+            e = R.reshape(x, (24,))
+            R.output(b, c, d, e)
+        return (b, c, d, e)
+
+    @R.function
+    def inside(x: R.Tensor((4, 6), "float32")):
+        with R.dataflow():
+            a = R.sum(x, axis=[1], keepdims=True)
+            b = R.reshape(a, (2, 2))
+            c = R.sum(b, axis=[0])
+            d = R.sum(a, axis=[0])
+            e = R.add(d, c)
+            R.output(e)
+        return e
+
+    @R.function
+    def open_sizes(x: R.Tensor(("n", "m"), "float32"), s: R.Shape(["p", "q"])):
+        p, q = T.int64(), T.int64()
+        y = R.memory.view(x, R.shape([p, q]))
+        z = R.add(y, R.const(1.0, "float32"))
+        return z
+
+    @R.function
+    def bytes_of(x: R.Tensor((4,), "float32")) -> R.Tensor((8,), "uint8"):
+        y = R.memory.view(x, R.shape([8]), R.prim_value(8), dtype="uint8")
+        return y
+
+    @R.function
+    def too_far(x: R.Tensor(("n",), "float32")) -> R.Tensor((4,), "float32"):
+        y = R.memory.view(x, R.shape([4]), R.prim_value(4))
+        return y
+"""
+
+
+@pytest.fixture(scope="module")
+def machine() -> relax.VirtualMachine:
+    module = from_source(VIEWS)
+    assert isinstance(module, IRModule)
+    return relax.VirtualMachine(relax.build(module), rm.cpu())
+
+
+def values(*shape: int) -> np.ndarray:
+    return np.random.default_rng(len(shape)).standard_normal(shape).astype("float32")
+
+
+def test_what_leaves_the_function_is_a_tensor_of_its_own(machine: relax.VirtualMachine) -> None:
+    x = values(4, 6)
+    b, c, d, e = machine["main"](x)
+    rows = x.sum(1).reshape(2, 2)
+    np.testing.assert_allclose(b.numpy(), rows, rtol=1e-5)
+    np.testing.assert_allclose(c.numpy(), rows.sum(0), rtol=1e-5)
+    np.testing.assert_allclose(d.numpy(), rows.sum(0).reshape(1, 2), rtol=1e-5)
+    np.testing.assert_array_equal(e.numpy(), x.ravel())
+    x[...] = 0
+    assert e.numpy().any()
+    np.testing.assert_array_equal(c.numpy(), d.numpy()[0])
+
+
+def test_a_view_keeps_the_memory_it_reads(machine: relax.VirtualMachine) -> None:
+    x = values(4, 6)
+    rows = x.sum(1)
+    wanted = rows.sum() + rows.reshape(2, 2).sum(0)
+    np.testing.assert_allclose(machine["inside"](x).numpy(), wanted, rtol=1e-5)
+
+
+def test_reshapes_become_views() -> None:
+    module = from_source(VIEWS)
+    pipeline = relax.get_pipeline("default")
+    text = pipeline(module).mlir()
+    assert '"relax.reshape"' in text and "@reshape" not in text
+
+
+def test_sizes_that_only_run_time_knows(machine: relax.VirtualMachine) -> None:
+    x = values(2, 6)
+    shape = rm.runtime.ShapeTuple([3, 4])
+    np.testing.assert_array_equal(
+        machine["open_sizes"](x, shape).numpy(), x.reshape(3, 4) + np.float32(1)
+    )
+    with pytest.raises(ValueError, match=r"the view must end by byte: expected 48, got 64"):
+        machine["open_sizes"](x, rm.runtime.ShapeTuple([4, 4]))
+
+
+def test_views_of_other_dtypes_and_starts(machine: relax.VirtualMachine) -> None:
+    x = values(4)
+    np.testing.assert_array_equal(machine["bytes_of"](x).numpy(), x.view("uint8")[8:])
+    np.testing.assert_array_equal(machine["too_far"](values(5)).numpy(), values(5)[1:])
+    with pytest.raises(ValueError, match=r"expected 16, got 20"):
+        machine["too_far"](x)
