@@ -88,6 +88,10 @@ class Variable:
     def get(self) -> Int:
         return Int(self._function, llvm.load(self._function.i64, self._slot))
 
+    def address(self) -> Int:
+        """Where the variable is, for a function that writes it."""
+        return Int(self._function, llvm.ptrtoint(self._function.i64, self._slot))
+
     def set(self, value: Number) -> None:
         llvm.store(self._function.lift(value).value, self._slot)
 

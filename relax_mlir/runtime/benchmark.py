@@ -45,27 +45,46 @@ def time_function(
     cooldown_interval_ms: float = 0,
     repeats_to_cooldown: int = 1,
     cache_flush_bytes: int = 0,
+    device: Any = None,
 ) -> BenchmarkResult:
     """Call `function(*args)` once to warm up, then `number` times for each of `repeat` repeats.
 
-    When one repeat is shorter than `min_repeat_ms`, `number` grows until it is not.
+    When one repeat is shorter than `min_repeat_ms`, `number` grows until it is not.  On a GPU the
+    time is that between two events of its stream.
     Raises ValueError when `number` or `repeat` is not positive.
     """
     if number < 1 or repeat < 1:
         raise ValueError(f"number and repeat must be positive, got {number} and {repeat}")
     function(*args)
+    timed = _device_run(device) or _run
     flush = np.zeros(cache_flush_bytes, np.uint8)
     results: list[float] = []
     for index in range(repeat):
         flush += 1
-        elapsed = _run(function, args, number)
+        elapsed = timed(function, args, number)
         while elapsed * 1e3 < min_repeat_ms:
             number = max(number * 2, int(number * min_repeat_ms / max(elapsed * 1e3, 1e-6) * 1.05))
-            elapsed = _run(function, args, number)
+            elapsed = timed(function, args, number)
         results.append(elapsed / number)
         if cooldown_interval_ms > 0 and (index + 1) % repeats_to_cooldown == 0:
             time.sleep(cooldown_interval_ms / 1e3)
     return BenchmarkResult(results)
+
+
+def _device_run(device: Any) -> Callable[[Callable[..., Any], Sequence[Any], int], float] | None:
+    """How calls are timed on a GPU; None for the CPU."""
+    if device is None or device.type == "cpu":
+        return None
+    from relax_mlir.runtime.gpu import Event
+
+    def run(function: Callable[..., Any], args: Sequence[Any], number: int) -> float:
+        device.sync()
+        start, end = Event(device).record(), Event(device)
+        for _ in range(number):
+            function(*args)
+        return start.elapsed_time(end.record()) / 1e3
+
+    return run
 
 
 def _run(function: Callable[..., Any], args: Sequence[Any], number: int) -> float:

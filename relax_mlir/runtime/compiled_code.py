@@ -7,6 +7,7 @@ library by `export_library`.
 
 from __future__ import annotations
 
+import ctypes
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,9 +18,10 @@ import numpy as np
 
 from relax_mlir import mlir
 from relax_mlir.errors import Error
+from relax_mlir.lowering.tir_to_gpu.host_device import SET_DEVICE
 from relax_mlir.runtime.device_code import DeviceCode
 from relax_mlir.runtime.engine import Engine
-from relax_mlir.runtime.tensor import Tensor, constant_tensor
+from relax_mlir.runtime.tensor import Tensor, constant_tensor, tensor
 
 __all__ = ["CompiledCode", "FunctionInfo"]
 
@@ -57,14 +59,17 @@ class CompiledCode:
         """The constants as tensors; they live as long as the code."""
         return [constant_tensor(array) for array in self.constants]
 
+    def _make_engine(self) -> Engine:
+        with mlir.scope():
+            return Engine(
+                self.module,
+                opt_level=self.opt_level,
+                position_independent=self.on_engine is not None,
+            )
+
     def _engine(self) -> Engine:
         if "" not in self._cache:
-            with mlir.scope():
-                engine = Engine(
-                    self.module,
-                    opt_level=self.opt_level,
-                    position_independent=self.on_engine is not None,
-                )
+            engine = self._make_engine()
             if self.tensors:
                 engine.keep(self.tensors)
                 engine.function(SET_CONSTANTS)(*self.tensors)
@@ -73,17 +78,58 @@ class CompiledCode:
             self._cache[""] = engine
         return self._cache[""]
 
+    def _device_engine(self, device: Any) -> Engine:
+        """Machine code of the host, bound to a device: its kernels are loaded there, and the
+        constants."""
+        key = f"@{device}"
+        if key not in self._cache:
+            from relax_mlir.runtime.gpu.backend import backend_of
+
+            assert self.device_code is not None
+            backend, engine = backend_of(device), self._make_engine()
+            handles = backend.load(self.device_code)
+            array = (ctypes.c_void_p * max(1, len(handles)))(*handles)
+            engine.keep(array)
+            engine.function(SET_DEVICE)(backend.table.address, ctypes.addressof(array))
+            tensors = [tensor(array, device) for array in self.constants]
+            if tensors:
+                engine.keep(tensors)
+                engine.function(SET_CONSTANTS)(*tensors)
+            self._cache[key] = engine
+        return self._cache[key]
+
+    def function_on(self, name: str, device: Any) -> Any:
+        """The function of a module compiled for a GPU, bound to one."""
+        key = f"{name}@{device}"
+        found = self._cache.get(key)
+        if found is None:
+            self._require(name)
+            with self._lock:
+                if key not in self._cache:
+                    self._cache[key] = self._device_engine(device).function(name)
+            found = self._cache[key]
+        return found
+
+    def _require(self, name: str) -> None:
+        if name not in self.functions:
+            names = ", ".join(self.functions) or "none"
+            raise AttributeError(f"the module has no function '{name}'; it has {names}")
+
     def function(self, name: str) -> Any:
-        """The exported function of that name, as a `tvm_ffi.Function`.
+        """The exported function of that name, as a `tvm_ffi.Function`; of a module compiled for a
+        GPU, a `DeviceFunction`.
 
         Raises AttributeError when there is none.
         """
         found = self._cache.get(name)
         if found is not None:
             return found
-        if name not in self.functions:
-            names = ", ".join(self.functions) or "none"
-            raise AttributeError(f"the module has no function '{name}'; it has {names}")
+        self._require(name)
+        if self.device_code is not None:
+            from relax_mlir.runtime.gpu.device_function import DeviceFunction
+
+            self._cache[name] = DeviceFunction(self, name)
+            return self._cache[name]
         with self._lock:
             if name not in self._cache:
                 self._cache[name] = self._engine().function(name)

@@ -9,7 +9,7 @@ from typing import Any
 from relax_mlir.errors import Error
 from relax_mlir.runtime.benchmark import BenchmarkResult, time_function
 from relax_mlir.runtime.compiled_code import CompiledCode, FunctionInfo
-from relax_mlir.runtime.device import require_cpu
+from relax_mlir.runtime.device import require_present
 from relax_mlir.runtime.device_module import DeviceModule
 from relax_mlir.runtime.ffi import tvm_ffi
 from relax_mlir.runtime.registry import get_global_func
@@ -49,6 +49,13 @@ class Module:
     @property
     def entry_func(self) -> Any:
         return self.get_function(self.entry_name)
+
+    @property
+    def runs_on_gpu(self) -> bool | None:
+        """Whether the module was compiled for a GPU; None when that is not known (a library)."""
+        if not isinstance(self._code, CompiledCode):
+            return None
+        return self._code.device_code is not None
 
     @property
     def kind(self) -> str:
@@ -170,7 +177,7 @@ class Module:
 
         It is called once to warm up and then `number` times in each of `repeat` repeats.
         """
-        require_cpu(dev, "time_evaluator")
+        require_present(dev, "time_evaluator")
         function = self.get_function(func_name)
 
         def evaluate(*args: Any) -> BenchmarkResult:
@@ -185,6 +192,7 @@ class Module:
                 cooldown_interval_ms=cooldown_interval_ms,
                 repeats_to_cooldown=repeats_to_cooldown,
                 cache_flush_bytes=cache_flush_bytes,
+                device=dev,
             )
 
         return evaluate

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from relax_mlir.runtime import numpy_bridge as bridge
-from relax_mlir.runtime.device import require_cpu
+from relax_mlir.runtime.device import require_cpu, require_present
 from relax_mlir.runtime.ffi import tvm_ffi
 
 __all__ = ["Tensor", "constant_tensor", "convert", "empty", "from_dlpack", "tensor"]
@@ -32,9 +32,13 @@ class Tensor(tvm_ffi.core.Tensor):
     __slots__ = ()
 
     def numpy(self) -> np.ndarray:
-        """The contents as a new numpy array (bf16 and the like as `ml_dtypes` arrays)."""
-        require_cpu(self.device, "Tensor.numpy")
+        """The contents as a new numpy array (bf16 and the like as `ml_dtypes` arrays).
+
+        From a GPU they are copied, when all work issued before is done.
+        """
         shape, name = self.shape, str(self.dtype)
+        if self.device.type != "cpu":
+            return _to_host(self, name)
         if self.is_contiguous():
             return bridge.from_bytes(_raw_bytes(self), shape, name)
         if bridge.packed_bits(name) is not None:
@@ -46,12 +50,15 @@ class Tensor(tvm_ffi.core.Tensor):
 
         Raises ValueError when the shapes differ, TypeError when `source` is not array-like.
         """
+        if _on_same_gpu(self, source):
+            return _copy_on_device(self, source)
         values = _as_numpy(source, str(self.dtype))
         if values.shape != self.shape:
             raise ValueError(
                 f"Tensor.copyfrom: expected an array of shape {self.shape}, got {values.shape}"
             )
-        require_cpu(self.device, "Tensor.copyfrom")
+        if self.device.type != "cpu":
+            return _to_device(self, values)
         if not self.is_contiguous():
             _strided_view(self)[...] = values
             return self
@@ -113,6 +120,73 @@ def _raw_bytes(source: Tensor) -> np.ndarray:
     return np.ctypeslib.as_array((ctypes.c_uint8 * nbytes).from_address(source.data_ptr()))
 
 
+def _span(source: Tensor) -> int:
+    """Bytes from the first element of a tensor to the end of its last one."""
+    if source.is_contiguous() or bridge.packed_bits(str(source.dtype)) is not None:
+        return _storage_bytes(source.shape, str(source.dtype))
+    if 0 in source.shape:
+        return 0
+    pairs = zip(source.shape, source.strides, strict=True)
+    last = sum((size - 1) * stride for size, stride in pairs)
+    return (last + 1) * bridge.numpy_dtype(str(source.dtype)).itemsize
+
+
+def _backend(source: Tensor, what: str) -> Any:
+    from relax_mlir.runtime.gpu.backend import backend_of, is_gpu
+
+    if not is_gpu(source.device):
+        require_cpu(source.device, what)
+    require_present(source.device, what)
+    return backend_of(source.device)
+
+
+def _to_host(source: Tensor, name: str) -> np.ndarray:
+    backend, span = _backend(source, "Tensor.numpy"), _span(source)
+    raw = np.empty(span, np.uint8)
+    if span:
+        backend.to_host(raw.ctypes.data, source.data_ptr(), span)
+    if source.is_contiguous():
+        return bridge.from_bytes(raw, source.shape, name)
+    if bridge.packed_bits(name) is not None:
+        raise ValueError(f"a tensor of {name} with strides {source.strides} cannot be read")
+    dtype = bridge.numpy_dtype(name)
+    strides = [stride * dtype.itemsize for stride in source.strides]
+    return np.array(np.ndarray(source.shape, dtype, memoryview(raw.data), strides=strides))
+
+
+def _to_device(target: Tensor, values: np.ndarray) -> Tensor:
+    backend = _backend(target, "Tensor.copyfrom")
+    if not target.is_contiguous():
+        raise ValueError(
+            f"Tensor.copyfrom: a tensor on {target.device} with strides {target.strides} cannot be "
+            "written; make a compact one"
+        )
+    packed = bridge.to_bytes(values)
+    if packed.nbytes:
+        backend.to_device(target.data_ptr(), packed.ctypes.data, packed.nbytes)
+    return target
+
+
+def _on_same_gpu(target: Tensor, source: Any) -> bool:
+    return (
+        isinstance(source, tvm_ffi.core.Tensor)
+        and target.device.type != "cpu"
+        and source.device == target.device
+        and source.dtype == target.dtype
+        and source.shape == target.shape
+        and source.is_contiguous()
+        and target.is_contiguous()
+    )
+
+
+def _copy_on_device(target: Tensor, source: Any) -> Tensor:
+    size = _storage_bytes(target.shape, str(target.dtype))
+    if size:
+        backend = _backend(target, "Tensor.copyfrom")
+        backend.copy(target.data_ptr(), source.data_ptr(), size)
+    return target
+
+
 def _strided_view(source: Tensor) -> np.ndarray:
     """A numpy view of a tensor whose memory is not compact; valid while `source` lives."""
     dtype = bridge.numpy_dtype(str(source.dtype))
@@ -142,11 +216,17 @@ def empty(
     Raises ValueError for a negative size, TypeError for an unknown dtype, RuntimeError for a device
     that this machine does not have.
     """
-    require_cpu(device, "empty")
+    require_present(device, "empty")
     sizes = (shape,) if isinstance(shape, int) else tuple(int(size) for size in shape)
     if any(size < 0 for size in sizes):
         raise ValueError(f"empty: sizes must not be negative, got {sizes}")
     name = bridge.dtype_name(dtype)
+    if device is not None and device.type != "cpu":
+        from relax_mlir.runtime.gpu.backend import backend_of
+        from relax_mlir.runtime.gpu.managed import new_tensor
+
+        word = int.from_bytes(_dtype_word(name), "little")
+        return new_tensor(backend_of(device), sizes, word, _storage_bytes(sizes, name))
     made = tvm_ffi.from_dlpack(bridge.aligned_storage(sizes, name))
     ctypes.memmove(made.__chandle__() + _OBJECT_HEADER + _DTYPE, _dtype_word(name), 4)
     return made

@@ -12,7 +12,7 @@ import numpy as np
 
 from relax_mlir.runtime import numpy_bridge as bridge
 from relax_mlir.runtime.benchmark import BenchmarkResult, time_function
-from relax_mlir.runtime.device import Device, require_cpu
+from relax_mlir.runtime.device import Device, require_present
 from relax_mlir.runtime.executable import Executable
 from relax_mlir.runtime.ffi import tvm_ffi
 from relax_mlir.runtime.module import Module
@@ -89,10 +89,12 @@ class VirtualMachine:
             raise TypeError(
                 f"VirtualMachine: expected an executable or a runtime module, got {rt_mod!r}"
             )
-        for dev in device if isinstance(device, (list, tuple)) else [device]:
-            require_cpu(dev, "VirtualMachine")
-        self.device: Device = Device("cpu", 0)
+        devices = device if isinstance(device, (list, tuple)) else [device]
+        for dev in devices:
+            require_present(dev, "VirtualMachine")
+        self.device: Device = next(filter(None, devices), None) or Device("cpu", 0)
         self._rt_mod = rt_mod
+        _require_fitting(rt_mod, self.device)
         self.module = _VMModule(self)
         self._saved: dict[str, Callable[..., Any]] = {}
         self._functions: dict[str, _VMFunction] = {}
@@ -108,7 +110,10 @@ class VirtualMachine:
             return self.invoke_stateful
         found = self._functions.get(key)
         if found is None:
-            found = _VMFunction(key, self._rt_mod.get_function(key))
+            function = self._rt_mod.get_function(key)
+            # What was compiled for a GPU runs on the machine's device, whatever it is given.
+            on: Callable[[Device], Any] | None = getattr(function, "on", None)
+            found = _VMFunction(key, function if on is None else on(self.device))
             self._functions[key] = found
         return found if self._instrument is None else self._instrumented(key, found)
 
@@ -211,8 +216,8 @@ class VirtualMachine:
         **options: Any,
     ) -> Callable[..., BenchmarkResult]:
         """Times a function of the program, a saved one, or "invoke_stateful"."""
-        require_cpu(dev, "time_evaluator")
-        function = self[func_name]
+        require_present(dev, "time_evaluator")
+        function, place = self[func_name], dev or self.device
 
         def evaluate(*args: Any) -> BenchmarkResult:
             return time_function(
@@ -223,9 +228,23 @@ class VirtualMachine:
                 min_repeat_ms=min_repeat_ms,
                 cooldown_interval_ms=cooldown_interval_ms,
                 repeats_to_cooldown=repeats_to_cooldown,
+                device=place,
             )
 
         return evaluate
+
+
+def _require_fitting(rt_mod: Module, device: Device) -> None:
+    """Refuse the CPU for a module that was compiled for a GPU, and a GPU for one that was not."""
+    for_gpu = rt_mod.runs_on_gpu
+    if for_gpu is None or for_gpu == (device.type != "cpu"):
+        return
+    compiled = "a GPU" if for_gpu else "the CPU"
+    hint = 'cuda(0) or device("cuda-emu")' if for_gpu else "cpu()"
+    raise ValueError(
+        f"VirtualMachine: the module was compiled for {compiled}, it cannot run on {device}; "
+        f"give {hint}"
+    )
 
 
 _MISSING = object()
