@@ -9,6 +9,7 @@ dialects into it; `scope()` enters it, which every function that builds or parse
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -33,7 +34,7 @@ from torch_mlir.dialects import (
 from torch_mlir.passmanager import PassManager
 
 if TYPE_CHECKING:
-    from torch_mlir.dialects import linalg, llvm
+    from torch_mlir.dialects import gpu, linalg, llvm
 
 __all__ = [
     "PassManager",
@@ -46,6 +47,7 @@ __all__ = [
     "execution_engine",
     "ext",
     "func",
+    "gpu",
     "ir",
     "irdl",
     "linalg",
@@ -64,13 +66,15 @@ __all__ = [
 _DIALECT_MODULES = "torch_mlir.dialects"
 
 # Half of the time that importing all bindings takes, and few programs need them.
-_ON_DEMAND = ("linalg", "llvm")
+_ON_DEMAND = ("gpu", "linalg", "llvm")
 
 
 def __getattr__(name: str) -> Any:
     if name not in _ON_DEMAND:
         raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
-    module = importlib.import_module(f"{_DIALECT_MODULES}.{name}")
+    full = f"{_DIALECT_MODULES}.{name}"
+    stands_in = _LATE.get(name) and isinstance(sys.modules.get(full), _StandIn)
+    module = sys.modules[full] if stands_in else _whole(full)
     globals()[name] = module
     return module
 
@@ -95,7 +99,44 @@ def context() -> ir.Context:
     for name in ("relax", "tir"):
         module = f"{_DIALECT_MODULES}.{name}"
         sys.modules.setdefault(module, ModuleType(module))
+    for name in _LATE:
+        _defer(name)
     return ctx
+
+
+# Importing these costs 50 ms each, most of it for what only programs written against them use: the
+# bindings get a stand-in, with the plain operations where we build some.
+_LATE = {"linalg": "_linalg_ops_gen", "llvm": ""}
+
+
+class _StandIn(ModuleType):
+    """A dialect's module until something is asked of it that it does not have."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(_whole(self.__name__), name)
+
+
+def _defer(name: str) -> None:
+    full = f"{_DIALECT_MODULES}.{name}"
+    if full in sys.modules:
+        return
+    made = _StandIn(full)
+    made.__spec__ = spec = importlib.util.find_spec(full)
+    if spec is not None and spec.submodule_search_locations is not None:
+        made.__path__ = list(spec.submodule_search_locations)
+    sys.modules[full] = made
+    if _LATE[name]:
+        light = importlib.import_module(f"{_DIALECT_MODULES}.{_LATE[name]}")
+        made.__dict__.update((k, v) for k, v in vars(light).items() if k.endswith("Op"))
+
+
+def _whole(full: str) -> ModuleType:
+    """The module itself, imported in place of its stand-in."""
+    if isinstance(sys.modules.get(full), _StandIn):
+        del sys.modules[full]
+    return importlib.import_module(full)
 
 
 def import_operations() -> None:

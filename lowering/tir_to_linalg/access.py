@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from relax_mlir.mlir import ir
+from relax_mlir.mlir import ir, linalg
 
 
 @dataclass(frozen=True)
@@ -60,3 +60,11 @@ def store_access(op: ir.Operation, iter_vars: Sequence[ir.Value]) -> Access | No
 def plain_dimensions(affine_map: ir.AffineMap) -> list[int | None]:
     """For each result of a map, the iteration variable it is exactly, or None."""
     return [e.position if isinstance(e, ir.AffineDimExpr) else None for e in affine_map.results]
+
+
+def fill(buffer: ir.Value, value: ir.Value) -> None:
+    """Emit `linalg.fill` of a whole buffer."""
+    made = linalg.FillOp([], [value], [buffer])
+    body = made.regions[0].blocks.append(value.type, ir.MemRefType(buffer.type).element_type)
+    with ir.InsertionPoint(body):
+        linalg.YieldOp([body.arguments[0]])
