@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from relax_mlir import mlir
 from relax_mlir.dialects.tir.loops import ForOp
+from relax_mlir.mlir import ir
 from relax_mlir.target import Target
 from relax_mlir.tir.schedule import LoopRV, Schedule
 from relax_mlir.tir.schedule.index import as_index
@@ -22,6 +23,13 @@ def get_bytes(dtype: object) -> int:
     from relax_mlir.dialects.dtypes import bits
 
     return (bits(str(dtype)) + 7) // 8
+
+
+def element_bytes(buffer: ir.Value) -> int:
+    """The bytes of an element of a buffer."""
+    from relax_mlir.dialects.dtypes import bits, from_mlir
+
+    return (bits(from_mlir(ir.MemRefType(buffer.type).element_type)) + 7) // 8
 
 
 def get_extent(sch: Schedule, loop_rv: LoopRV) -> int | str:
