@@ -8,19 +8,24 @@ from relax_mlir.errors import PassError
 _PIPELINES: dict[str, str] = {
     # TVM's "zero" pipeline: operators to TensorIR functions, fused by their pattern.
     "relax-zero": (
-        "relax-legalize-ops,relax-annotate-tir-op-pattern,relax-fold-constant,"
+        "relax-remove-vdevice,relax-legalize-ops,relax-annotate-tir-op-pattern,"
+        "relax-fold-constant,"
         "relax-fuse-ops,relax-fuse-tir"
     ),
     # What compiling runs: nothing twice or in vain, code outside dataflow blocks fused too,
-    # constant weights laid out for the kernels, transposed operands of matmuls read in place, and
-    # attention in one kernel.
+    # images with their channels last, what scales channels folded into weights, constant weights
+    # laid out for the kernels, transposed operands of matmuls read in place, and attention in one
+    # kernel.
     "relax-default": (
+        "relax-remove-vdevice,relax-lambda-lift,relax-resolve-closures,"
         "relax-dead-code-elimination,relax-eliminate-common-subexpr,relax-convert-to-dataflow,"
+        "relax-choose-layout,relax-fold-scale-axis,relax-convolution-to-matmul,"
         "relax-pack-constant-weights,relax-zero,relax-fuse-transpose-matmul,relax-fuse-tir,"
-        "relax-fuse-attention,relax-fuse-tir"
+        "relax-fuse-attention,relax-fuse-tir,relax-rewrite-dataflow-reshape"
     ),
     # The same for GPUs, whose kernels schedules make: no layouts and kernels of the CPU's.
     "relax-gpu-default": (
+        "relax-remove-vdevice,relax-lambda-lift,relax-resolve-closures,"
         "relax-dead-code-elimination,relax-eliminate-common-subexpr,relax-convert-to-dataflow,"
         "relax-zero"
     ),

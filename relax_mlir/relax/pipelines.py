@@ -33,23 +33,29 @@ def zero_pipeline(*, enable_warning: bool = False) -> Pass:
 
 def default_build_pipeline() -> Pass:
     """What `relax.build` runs: the zero pipeline on all code, inside dataflow blocks or not, after
-    what is computed twice or in vain is gone; constant weights lie as kernels read them, and
-    transposed operands of matmuls are read in place.
+    what is computed twice or in vain is gone; images have their channels last, constant weights
+    lie as kernels read them, and transposed operands of matmuls are read in place.
 
     TVM's default does not fuse; nothing else differs for the user.
     """
     return Sequential(
         [
             _one_device(),
+            transform.LambdaLift(),
+            transform.ResolveClosures(),
             transform.DeadCodeElimination(),
             transform.EliminateCommonSubexpr(),
             transform.ConvertToDataflow(),
+            transform.ChooseLayout(),
+            transform.FoldScaleAxis(),
+            transform.ConvolutionToMatmul(),
             transform.PackConstantWeights(),
             zero_pipeline(),
             transform.FuseTransposeMatmul(),
             transform.FuseTIR(),
             transform.FuseAttention(),
             transform.FuseTIR(),
+            transform.RewriteDataflowReshape(),
         ],
         name="default_build",
     )

@@ -1,0 +1,90 @@
+"""What constants are worth: operators on constants computed by numpy while a graph is rewritten.
+
+Only what stands between a stored weight and its use: reshapes, transpositions and the arithmetic of
+normalisation.  `relax-fold-constant` computes everything else by compiling it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from relax_mlir.dialects.relax.constants import numpy_dtype, read_constant
+from relax_mlir.dialects.relax.spec import attributes_of, spec_of
+from relax_mlir.lowering.passes import ModuleState
+from relax_mlir.lowering.relax.rewriting import dims_of, dtype_of
+from relax_mlir.mlir import ir
+
+_BINARY: dict[str, Callable[..., Any]] = {
+    "add": np.add,
+    "subtract": np.subtract,
+    "multiply": np.multiply,
+    "divide": np.divide,
+}
+_UNARY: dict[str, Callable[..., Any]] = {
+    "sqrt": np.sqrt,
+    "rsqrt": lambda x: 1 / np.sqrt(x),
+    "negative": np.negative,
+    "astype": lambda x: x,
+}
+_SHAPES = frozenset(("reshape", "expand_dims", "squeeze", "flatten"))
+
+
+class ConstantValues:
+    """The arrays of values that are constants, or follow from constants."""
+
+    def __init__(self, state: ModuleState):
+        self._constants = state.constants
+        # Of constants only, which stay: an erased operation may leave its place to another.
+        self._known: dict[ir.Value, np.ndarray] = {}
+
+    def of(self, value: ir.Value) -> np.ndarray | None:
+        """The array, or None for a value that is not constant."""
+        if isinstance(value, ir.BlockArgument):
+            return None
+        if value not in self._known:
+            array = self._compute(value)
+            if array is None:
+                return None
+            self._known[value] = array
+        return self._known[value]
+
+    def _compute(self, value: ir.Value) -> np.ndarray | None:
+        op = value.owner.operation
+        if op.name == "relax.constant":
+            return read_constant(op, self._constants)
+        if op.name == "relax.bind":
+            return self.of(op.operands[0])
+        spec = spec_of(op)
+        dims, dtype = dims_of(value), dtype_of(value)
+        if spec is None or dims is None or dtype is None:
+            return None
+        if not all(isinstance(dim, int) for dim in dims):
+            return None
+        result = self._evaluate(op, spec.name, tuple(int(dim) for dim in dims))
+        return None if result is None else result.astype(numpy_dtype(dtype), copy=False)
+
+    def _evaluate(self, op: ir.Operation, name: str, dims: tuple[int, ...]) -> np.ndarray | None:
+        operands = list(op.operands)
+        if name in _BINARY:
+            left, right = (self.of(operand) for operand in operands)
+            if left is None or right is None:
+                return None
+            with np.errstate(all="ignore"):
+                return np.asarray(_BINARY[name](left, right))
+        if name not in _UNARY and name not in _SHAPES and name != "permute_dims":
+            return None
+        array = self.of(operands[0])
+        if array is None:
+            return None
+        if name in _UNARY:
+            with np.errstate(all="ignore"):
+                return np.asarray(_UNARY[name](array))
+        if name == "permute_dims":
+            return array.transpose(attributes_of(op)["axes"])
+        return array.reshape(dims)
+
+
+__all__ = ["ConstantValues"]
