@@ -69,6 +69,8 @@ class HostContext:
     functions: dict[str, ir.Operation]
     constants: dict[str, np.ndarray]
     table: list[str] = field(default_factory=list)
+    on_device: bool = False
+    """Whether tensors are on a GPU, and their kernels run there."""
     cycles: dict[str, set[str]] = field(default_factory=dict)
     """The functions that call themselves, each with the functions of its cycles."""
 
@@ -95,7 +97,9 @@ class HostFunction:
             self.depth = DepthLimit(self.text, self.name)
         self.values = DimensionValues(self.text)
         self.failed = _FAIL.format(status=self.text.constant(-1, "i32"))
-        self.reader = ArgumentReader(self.text, self.name, self.values, self.failed)
+        self.reader = ArgumentReader(
+            self.text, self.name, self.values, self.failed, context.on_device
+        )
         self.liveness = Liveness(op)
         self.env: dict[ir.Value, Value] = {}
         self._owned: list[str] = []
@@ -156,7 +160,8 @@ class HostFunction:
         if self._workspace_slot is not None:
             block, slot = text.name(), self._workspace_slot
             lines.append(f"{block} = llvm.load {slot} : !llvm.ptr -> !llvm.ptr")
-            lines.append(call_text("free", [block], ["!llvm.ptr"]))
+            free = "relax_device_free" if self.context.on_device else "free"
+            lines.append(call_text(free, [block], ["!llvm.ptr"]))
             lines.append(f"llvm.store {text.null()}, {slot} : !llvm.ptr, !llvm.ptr")
         return lines
 
@@ -222,7 +227,7 @@ class HostFunction:
         if plan.empty:
             return
         small = plan.static_size <= _STACK_WORKSPACE and self.depth is None
-        if not plan.tokens and small:
+        if not plan.tokens and small and not self.context.on_device:
             self._workspace = text.stack("i8", plan.static_size, ALIGNMENT)
             return
         # The static part comes first, then the tokens one after another.
@@ -241,6 +246,8 @@ class HostFunction:
         slot = text.stack("!llvm.ptr")
         text.prologue_line(f"llvm.store {text.null()}, {slot} : !llvm.ptr, !llvm.ptr")
         self._workspace_slot = slot
+        if self.context.on_device:
+            return self._allocate_on_device(slot, size)
         status = text.call(
             "posix_memalign",
             [slot, text.constant(ALIGNMENT), size],
@@ -256,6 +263,33 @@ class HostFunction:
         raise_error = call_text("TVMFFIErrorSetRaisedFromCStr", [kind, message], ["!llvm.ptr"] * 2)
         text.cold(exhausted, [forget, raise_error, self.failed])
         return text.load(slot, "!llvm.ptr")
+
+    def _allocate_on_device(self, slot: str, size: str) -> str:
+        text = self.text
+        block = text.call("relax_device_alloc", [size], ["i64"], "!llvm.ptr")
+        text.store(block, slot, "!llvm.ptr")
+        present = text.value(f'llvm.icmp "ne" {block}, {text.null()} : !llvm.ptr')
+        text.require(present, f"^exit({text.constant(-1, 'i32')} : i32)")
+        return block
+
+    def copy_memory(self, target: str, source: str, size: str) -> None:
+        """Copy bytes from one tensor to another."""
+        kinds = ["!llvm.ptr", "!llvm.ptr", "i64"]
+        if self.context.on_device:
+            self.check(self.text.call("relax_device_copy", [target, source, size], kinds, "i32"))
+        else:
+            self.text.call("memcpy", [target, source, size], kinds, "!llvm.ptr")
+
+    def read_memory(self, data: str, size: int) -> str:
+        """Where the host reads `size` bytes of a tensor: a copy, when they are on the device."""
+        if not self.context.on_device:
+            return data
+        text = self.text
+        copy = text.stack("i8", size, 8)
+        operands = [copy, data, text.constant(size)]
+        kinds = ["!llvm.ptr", "!llvm.ptr", "i64"]
+        self.check(text.call("relax_device_to_host", operands, kinds, "i32"))
+        return copy
 
     def new_output(self, result: ir.Value, index: int, kind: ir.Type) -> TensorValue:
         """Memory for output `index` of an operation: in the workspace or as a tensor object."""
@@ -282,7 +316,7 @@ class HostFunction:
         text = self.text
         sizes = self.sizes(shape)
         status = text.call(
-            "relax_ffi_new_tensor",
+            "relax_device_new_tensor" if self.context.on_device else "relax_ffi_new_tensor",
             [
                 text.constant(len(shape), "i32"),
                 self._shape_array(shape, sizes),

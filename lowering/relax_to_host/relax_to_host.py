@@ -21,6 +21,11 @@ from relax_mlir.lowering.relax_to_host import (  # noqa: F401 (they file handler
     structure,
     views,
 )
+from relax_mlir.lowering.relax_to_host.device_objects import (
+    DEVICE_SYMBOLS,
+    add_device_objects,
+    is_for_device,
+)
 from relax_mlir.lowering.relax_to_host.host_function import (
     CONSTANTS,
     HostContext,
@@ -58,7 +63,11 @@ class RelaxToHost(Pass):
             return
         hide_kernels(state)
         context = HostContext(ModuleText(), kernel_symbols(state), functions, state.constants)
+        context.on_device = is_for_device(state)
         context.text.declare(CONSTANTS, "")
+        if context.on_device:
+            for name, kind in DEVICE_SYMBOLS.items():
+                context.text.declare(name, f"llvm.func @{name}{kind}")
         for op in functions.values():
             host = HostFunction(context, op)
             read_parameters(host)
@@ -66,6 +75,8 @@ class RelaxToHost(Pass):
         _write_constant_table(context)
         for op in functions.values():
             op.erase()
+        if context.on_device:
+            add_device_objects(state)
         add_text(state, context.text)
         keys = [ir.StringAttr.get(key) for key in context.table]
         state.module.operation.attributes[CONSTANT_TABLE] = ir.ArrayAttr.get(keys)

@@ -144,9 +144,10 @@ def write_tensor_to_shape(host: HostFunction, op: ir.Operation) -> None:
     if not isinstance(rank, int):
         raise host.error(op, "the number of sizes is not known; use match_cast first")
     symbols: list[str] = []
+    data = host.read_memory(value.data, 8 * rank)
     for axis in range(rank):
         symbols.append(host.values.fresh(f"size_{axis}"))
-        host.values.bind(symbols[-1], text.load(text.offset(value.data, 8 * axis), "i64"))
+        host.values.bind(symbols[-1], text.load(text.offset(data, 8 * axis), "i64"))
     host.env[op.results[0]] = ShapeValue(tuple(symbols))
 
 
@@ -206,7 +207,7 @@ def condition_of(host: HostFunction, op: ir.Operation) -> str:
         kind = types.tensor_type((), "bool")
         value = from_any(host, value.slot, kind, f"{host.name}: condition of if: ", "condition")
     if isinstance(value, TensorValue):
-        byte = text.load(value.data, "i8")
+        byte = text.load(host.read_memory(value.data, 1), "i8")
         return text.compare("ne", byte, text.constant(0, "i8"), "i8")
     if not isinstance(value, PrimValue):
         raise host.error(op, "the condition must be a scalar bool")

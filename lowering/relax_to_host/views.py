@@ -32,13 +32,13 @@ def _bind_view(
     host: HostFunction, op: ir.Operation, data: str, shape: tuple[dims.Dim, ...], dtype: str
 ) -> None:
     """The result: memory at `data`, copied into a tensor if it leaves the function."""
-    result, text = op.results[0], host.text
+    result = op.results[0]
     if not host.liveness.escapes(result):
         host.env[result] = Tensor(data, host.sizes(shape), dtype, shape)
         return
     made = host.new_tensor(shape, dtype, host.owned_slot(result))
     size = host.values.value(host.byte_size(shape, dtype))
-    text.call("memcpy", [made.data, data, size], ["!llvm.ptr", "!llvm.ptr", "i64"], "!llvm.ptr")
+    host.copy_memory(made.data, data, size)
     host.env[result] = made
 
 

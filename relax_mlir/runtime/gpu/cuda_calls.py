@@ -20,11 +20,11 @@ __all__ = ["cuda_calls"]
 _DRIVER = {
     "cuCtxSetCurrent": 1, "cuLaunchKernel": 11, "cuFuncSetAttribute": 3, "cuMemAllocAsync": 3,
     "cuMemFreeAsync": 2, "cuMemAlloc_v2": 2, "cuMemcpyDtoHAsync_v2": 4, "cuMemcpyHtoDAsync_v2": 4,
-    "cuStreamSynchronize": 1,
+    "cuMemcpyDtoDAsync_v2": 4,    "cuStreamSynchronize": 1,
 }  # fmt: skip
 _ERROR = "relax_cuda_error"
 _WITHHOLD = "relax_cuda_withhold"
-_NAMES = ("launch", "alloc", "free", "delete", "to_host", "to_device")
+_NAMES = ("launch", "alloc", "free", "delete", "to_host", "to_device", "copy")
 _STATIC_SHARED_BYTES = 48 * 1024
 _MAX_DYNAMIC_SHARED = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
 # Byte offset of the data in a DLManagedTensorVersioned.
@@ -132,6 +132,11 @@ class _Calls:
             self._call(f, "cuCtxSetCurrent", self.context)
             self._call(f, "cuMemcpyDtoHAsync_v2", target, source, size, stream)
             self._call(f, "cuStreamSynchronize", stream)
+            f.ret(0)
+        with self.native.function("relax_cuda_copy", 3) as f:
+            target, source, size = f.arguments
+            self._call(f, "cuCtxSetCurrent", self.context)
+            self._call(f, "cuMemcpyDtoDAsync_v2", target, source, size, f.load(self.stream))
             f.ret(0)
         with self.native.function("relax_cuda_to_device", 3) as f:
             target, source, size = f.arguments

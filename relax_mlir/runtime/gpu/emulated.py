@@ -75,6 +75,7 @@ class EmulatedBackend(Backend):
         self.table.set("delete", DELETE_TYPE(lambda managed: delete_managed(managed, self.free)))
         self.table.set("to_host", COPY_TYPE(self._copy_to_host))
         self.table.set("to_device", COPY_TYPE(self._copy_to_device))
+        self.table.set("copy", COPY_TYPE(self._copy_within))
 
     # -- memory -------------------------------------------------------------------------------
     def allocate(self, size: int) -> int:
@@ -108,6 +109,10 @@ class EmulatedBackend(Backend):
 
     def _copy_to_device(self, target: int, source: int, size: int) -> int:
         self.to_device(target, source, size)
+        return 0
+
+    def _copy_within(self, target: int, source: int, size: int) -> int:
+        self.copy(target, source, size)
         return 0
 
     def available_memory(self) -> int:

@@ -26,7 +26,7 @@ COPY_TYPE = ctypes.CFUNCTYPE(ctypes.c_int32, _i64, _i64, _i64)
 """copy(to, from, bytes); 0 is success."""
 
 _WORDS = ("device", "launch", "alloc", "free", "delete", "to_host", "to_device", "stream",
-          "capturing")  # fmt: skip
+          "capturing", "copy")  # fmt: skip
 _KEPT: list[Any] = []
 
 
