@@ -13,13 +13,25 @@ from relax_mlir.lowering.tir_to_gpu.kernel_roots import (
 )
 from relax_mlir.mlir import dynamic, ir, memref
 
-__all__ = ["DYNAMIC", "WORKGROUP", "is_workgroup", "place_buffers", "workgroup_space"]
+__all__ = [
+    "DYNAMIC",
+    "WORKGROUP",
+    "is_private_scope",
+    "is_workgroup",
+    "place_buffers",
+    "workgroup_space",
+]
 
 WORKGROUP = "#gpu.address_space<workgroup>"
 DYNAMIC = "gpu.dynamic"
 """Marks a workgroup allocation whose size is given at the launch (scope `shared.dyn`)."""
 
 _THREAD = ("local", "wmma", "m16n8k8", "warp", "metal")
+
+
+def is_private_scope(scope: str) -> bool:
+    """Whether every thread has its own of a buffer of this scope."""
+    return scope.startswith(_THREAD)
 
 
 def workgroup_space() -> ir.Attribute:
@@ -71,7 +83,7 @@ def _place_in_kernel(op: ir.Operation, scope: str, launch: ir.Operation | None) 
     buffer = op.results[0]
     kind = ir.MemRefType(buffer.type)
     shared = scope.startswith("shared")
-    if not shared and not scope.startswith(_THREAD):
+    if not shared and not is_private_scope(scope):
         raise CompileError(
             f"{function_name(op)}: buffer {describe(buffer)} has the unknown scope '{scope}'",
             hint="one of global, shared, shared.dyn, local, warp",
@@ -114,15 +126,14 @@ def _place_on_device(op: ir.Operation, launches: Sequence[ir.Operation]) -> None
         loc=buffer.location,
         ip=at,
     )
-    _replace(op, made.results[0])
     last = made.block.operations[len(made.block.operations) - 1]
     ir.Operation.create(
         "gpu.dealloc",
         operands=[made.results[0]],
-        attributes={},
         loc=op.location if home is None else home.location,
         ip=ir.InsertionPoint(last),
     )
+    _replace(op, made.results[0])
 
 
 def _is_made_in(value: ir.Value, launch: ir.Operation) -> bool:

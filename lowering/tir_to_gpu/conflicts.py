@@ -84,9 +84,23 @@ class ThreadBlock:
             here = _distance(first[1], second[1], moved).may_be(gap, *lanes)
             meet = here if meet is None else meet & here
         if meet is None:
-            return True
+            count = self._values(Index()).size
+            meet = np.ones((count, count), bool)
+        meet = meet & self._active(a)[:, None] & self._active(b)[None, :]
         np.fill_diagonal(meet, False)
         return bool(meet.any())
+
+    def _active(self, access: Access) -> np.ndarray:
+        """The threads that may make an access, by the conditions on their numbers."""
+        active = np.ones(self._values(Index()).size, bool)
+        for guard in access.guards:
+            split = self._split(guard.left - guard.right)
+            if split is None or not split[1].is_constant or guard.predicate not in _COMPARE:
+                continue
+            difference = self._values(split[0]) + split[1].constant
+            holds = _COMPARE[guard.predicate](difference, 0)
+            active &= holds if guard.holds else ~holds
+        return active
 
     def _split(self, index: Index) -> tuple[Index, Index] | None:
         """(what the thread's number adds, the rest); None where they are not a sum."""
@@ -185,6 +199,15 @@ def _evaluate_atom(atom: Atom, values: Mapping[ir.Value, np.ndarray], size: int)
     return _FUNCTIONS[atom.function](left, right)
 
 
+# By the number of `arith.cmpi`'s predicate: eq, ne, slt, sle, sgt, sge.
+_COMPARE: dict[int, Callable[[np.ndarray, int], np.ndarray]] = {
+    0: np.equal,
+    1: np.not_equal,
+    2: np.less,
+    3: np.less_equal,
+    4: np.greater,
+    5: np.greater_equal,
+}
 _FUNCTIONS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
     "floordiv": np.floor_divide,
     "mod": np.mod,

@@ -220,9 +220,14 @@ def _joined(a: Sequence[Access], b: Sequence[Access]) -> list[Access]:
     found: dict[object, Access] = {}
     for access in (*a, *b):
         key = (
-            access.buffer, access.indices, access.lanes, access.is_write, access.is_atomic,
+            access.buffer,
+            access.indices,
+            access.lanes,
+            access.is_write,
+            access.is_atomic,
             access.moved,
-        )  # fmt: skip
+            access.guards,
+        )
         found.setdefault(key if access.indices is not None else (key, len(found)), access)
     return list(found.values())
 

@@ -9,14 +9,25 @@ from relax_mlir.lowering.tir_to_gpu.buffers import is_workgroup
 from relax_mlir.mlir import ir
 from relax_mlir.tir.schedule.index import Index, as_index
 
-__all__ = ["Access", "accesses_of", "root_of", "view_range"]
+__all__ = ["Access", "Guard", "accesses_of", "root_of", "view_range"]
+
+
+@dataclass(frozen=True)
+class Guard:
+    """`left <predicate> right` holds, or does not; the predicate is `arith.cmpi`'s number."""
+
+    predicate: int
+    left: Index
+    right: Index
+    holds: bool
 
 
 @dataclass(frozen=True)
 class Access:
     """An access to `buffer`; `indices` None where it is not known to which elements, `lanes` how
     many elements of the last dimension.  Atomic accesses do not conflict with each other.  `moved`
-    are the variables that have other values by now: the access is of an earlier iteration."""
+    are the variables that have other values by now: the access is of an earlier iteration.
+    `guards` are comparisons that hold for the threads which make the access."""
 
     op: ir.Operation
     buffer: ir.Value
@@ -26,6 +37,7 @@ class Access:
     lanes: int = 1
     is_atomic: bool = False
     moved: frozenset[ir.Value] = frozenset()
+    guards: tuple[Guard, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -130,7 +142,9 @@ def _plain(op: ir.Operation, shape: _Shape) -> Iterator[Access]:
             lanes = max(lanes, value.type.shape[-1])
     for is_write in (False, True):
         if shape.writes if is_write else shape.reads:
-            yield Access(op, buffer, root, is_write, indices, lanes, shape.is_atomic)
+            yield Access(
+                op, buffer, root, is_write, indices, lanes, shape.is_atomic, guards=_guards(op)
+            )
 
 
 def _async_copy(op: ir.Operation) -> Iterator[Access]:
@@ -142,7 +156,33 @@ def _async_copy(op: ir.Operation) -> Iterator[Access]:
     indices = tuple(as_index(v) for v in operands[1 : 1 + count])
     root = root_of(target)
     known = target == root or view_range(target) is not None
-    yield Access(op, target, root, True, indices if known else None, lanes)
+    yield Access(op, target, root, True, indices if known else None, lanes, guards=_guards(op))
+
+
+def _guards(op: ir.Operation) -> tuple[Guard, ...]:
+    """The comparisons of the conditions that an operation is under."""
+    found: list[Guard] = []
+    block, parent = op.block, op.parent
+    while parent is not None and parent.operation.name not in ("gpu.launch", "gpu.func"):
+        outer = parent.operation
+        if outer.name == "scf.if":
+            is_then = outer.regions[0].blocks[0] == block
+            found += _comparisons(outer.operands[0], is_then)
+        block, parent = outer.block, outer.parent
+    return tuple(found)
+
+
+def _comparisons(condition: ir.Value, holds: bool) -> Iterator[Guard]:
+    owner = condition.owner
+    if isinstance(owner, ir.Block):
+        return
+    op = owner.operation
+    if op.name == "arith.andi" and holds:
+        for operand in op.operands:
+            yield from _comparisons(operand, holds)
+    elif op.name == "arith.cmpi" and isinstance(op.operands[0].type, ir.IndexType):
+        left, right = (as_index(v) for v in op.operands)
+        yield Guard(ir.IntegerAttr(op.attributes["predicate"]).value, left, right, holds)
 
 
 def _is_common(buffer: ir.Value) -> bool:

@@ -26,7 +26,7 @@ from relax_mlir.tir.schedule import nest
 from relax_mlir.tir.schedule.index import Index, as_index, leaf
 from relax_mlir.tir.schedule.index_write import write
 
-__all__ = ["UnifyThreadBinding"]
+__all__ = ["UnifyThreadBinding", "dissolve"]
 
 
 @register_pass("tir-unify-thread-binding")
@@ -51,7 +51,7 @@ def _unify(root: ir.Operation) -> None:
         extent = _common_extent(axis, by_axis[axis], root)
         made[axis] = _around(root, axis, extent, by_axis[axis][0])
     for loop in reversed(loops):
-        _dissolve(loop, made[_axis(loop)])
+        dissolve(loop, made[_axis(loop)])
 
 
 def _axis(loop: ForOp) -> str:
@@ -118,7 +118,7 @@ def _bound(extent: Index, at: ir.InsertionPoint) -> int | ir.Value:
     return write(extent, at) if constant is None else constant
 
 
-def _dissolve(loop: ForOp, unified: ForOp) -> None:
+def dissolve(loop: ForOp, unified: ForOp) -> None:
     """Replace a loop by its body, run for the index of the unified loop."""
     op = loop.operation
     value = leaf(nest.loop_var(unified)) + as_index(loop.min)
