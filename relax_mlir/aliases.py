@@ -7,6 +7,7 @@ statement.
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import sys
 from collections.abc import Sequence
 from importlib.abc import Loader, MetaPathFinder
@@ -38,6 +39,17 @@ MODULES = {
 TOP_LEVEL = [alias for alias in MODULES if "." not in alias]
 
 
+def _real_name(name: str) -> str | None:
+    """The module an alias stands for, or that a module inside of an alias is; None for others."""
+    parent, rest = name, ""
+    while parent:
+        if parent in MODULES:
+            return MODULES[parent] + rest
+        parent, _, last = parent.rpartition(".")
+        rest = f".{last}{rest}"
+    return None
+
+
 class _AliasFinder(MetaPathFinder, Loader):
     """Finds the modules of the table; the module found is the real one."""
 
@@ -45,12 +57,13 @@ class _AliasFinder(MetaPathFinder, Loader):
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         prefix, _, name = fullname.partition(".")
-        if prefix != __package__ or name not in MODULES:
+        real = _real_name(name) if prefix == __package__ else None
+        if real is None or importlib.util.find_spec(f"{__package__}.{real}") is None:
             return None
         return ModuleSpec(fullname, self)
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
-        real = importlib.import_module(f"{__package__}.{MODULES[spec.name.partition('.')[2]]}")
+        real = importlib.import_module(f"{__package__}.{_real_name(spec.name.partition('.')[2])}")
         spec.loader_state = real.__spec__
         return real
 

@@ -31,10 +31,6 @@ def transposed_size(
     return dim_algebra.add(dim_algebra.add(base, span), extra - sum(padding))
 
 
-def _letters(value: Any, layout: str) -> dict[str, Any]:
-    return dict(zip(layout, value, strict=True))
-
-
 def _check_channels(
     data: dict[str, Dim], weight: dict[str, Dim], groups: int, transposed: bool, kinds: Any
 ) -> None:
@@ -77,8 +73,9 @@ def _convolution(ndim: int, transposed: bool) -> Infer:
         if min((*strides, *dilation)) < 1:
             raise InferError("strides and dilation must be positive")
         if data.dims is None or weight.dims is None:
-            return TensorInfo(None, dtype, ndim + 2).to_type()
-        sizes, kernel = _letters(data.dims, layout), _letters(weight.dims, kernel_layout)
+            return TensorInfo(None, dtype, layouts.rank(out_layout)).to_type()
+        sizes = layouts.sizes_of(data.dims, layout)
+        kernel = layouts.sizes_of(weight.dims, kernel_layout)
         groups = attributes["groups"]
         _check_channels(sizes, kernel, groups, transposed, kinds)
         result: dict[str, Dim] = {"N": sizes["N"], "C": kernel["O"]}
@@ -96,7 +93,7 @@ def _convolution(ndim: int, transposed: bool) -> Infer:
                     f"the kernel is larger than the padded data: {types.describe(kinds[0])} and "
                     f"{types.describe(kinds[1])}"
                 )
-        return TensorInfo(tuple(result[letter] for letter in out_layout), dtype).to_type()
+        return TensorInfo(layouts.dims_of(result, out_layout), dtype).to_type()
 
     return infer_type
 

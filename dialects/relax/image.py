@@ -29,9 +29,9 @@ def _resize(ndim: int) -> Infer:
         info = info.with_dtype(infer.dtype_attribute(attributes, "out_dtype") or info.dtype)
         if info.dims is None or size.dims is None:
             return info.with_dims(None, ndim + 2).to_type()
-        sizes = dict(zip(layout, info.dims, strict=True))
+        sizes = layouts.sizes_of(info.dims, layout)
         sizes.update(zip(spatial, size.dims, strict=True))
-        return info.with_dims(sizes[letter] for letter in layout).to_type()
+        return info.with_dims(layouts.dims_of(sizes, layout)).to_type()
 
     return infer_type
 

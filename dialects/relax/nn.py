@@ -35,7 +35,8 @@ def _prelu(kinds: Kinds, attributes: Attributes) -> ir.Type:
     data, alpha = infer.tensor(kinds[0], "data"), infer.tensor(kinds[1], "alpha")
     infer.same_dtype([data, alpha], kinds)
     infer.require_rank(alpha, 1, kinds[1], "alpha")
-    _check_along(data, kinds[0], [alpha], kinds[1:], [attributes["axis"]])
+    if alpha.dims != (1,):  # one for all channels
+        _check_along(data, kinds[0], [alpha], kinds[1:], [attributes["axis"]])
     return data.to_type()
 
 

@@ -51,8 +51,8 @@ def _pool(ndim: int) -> Infer:
         if min((*windows, *strides, *dilation)) < 1:
             raise InferError("pool_size, strides and dilation must be positive")
         if info.dims is None:
-            return info.with_dims(None, ndim + 2).to_type()
-        sizes = dict(zip(layout, info.dims, strict=True))
+            return info.with_dims(None, layouts.rank(out_layout)).to_type()
+        sizes = layouts.sizes_of(info.dims, layout)
         for i, axis in enumerate(spatial):
             size = pooled_size(
                 sizes[axis], windows[i], strides[i], pads[i], dilation[i], attributes["ceil_mode"]
@@ -62,7 +62,7 @@ def _pool(ndim: int) -> Infer:
                     f"the window is larger than the padded data: {types.describe(kinds[0])}"
                 )
             sizes[axis] = size
-        return info.with_dims(sizes[letter] for letter in out_layout).to_type()
+        return info.with_dims(layouts.dims_of(sizes, out_layout)).to_type()
 
     return infer_type
 
@@ -74,12 +74,12 @@ def _adaptive_pool(ndim: int) -> Infer:
         info = infer.tensor(kinds[0], "data")
         layout, out_layout = _layout(info, kinds[0], attributes, ndim)
         if info.dims is None:
-            return info.with_dims(None, ndim + 2).to_type()
-        sizes = dict(zip(layout, info.dims, strict=True))
+            return info.with_dims(None, layouts.rank(out_layout)).to_type()
+        sizes = layouts.sizes_of(info.dims, layout)
         if attributes["output_size"] is not None:
             wanted = layouts.per_dimension(attributes["output_size"], ndim, "output_size")
             sizes.update(zip(spatial, wanted, strict=True))
-        return info.with_dims(sizes[letter] for letter in out_layout).to_type()
+        return info.with_dims(layouts.dims_of(sizes, out_layout)).to_type()
 
     return infer_type
 

@@ -29,9 +29,9 @@ def _roi(kinds: Kinds, attributes: Attributes) -> ir.Type:
         raise InferError(f"rois has rows (batch, x1, y1, x2, y2), got {types.describe(kinds[1])}")
     if data.dims is None or rois.dims is None:
         return data.with_dims(None, 4).to_type()
-    sizes = dict(zip(layout, data.dims, strict=True))
+    sizes = layouts.sizes_of(data.dims, layout)
     sizes.update({"N": rois.dims[0], "H": pooled[0], "W": pooled[1]})
-    return data.with_dims(sizes[letter] for letter in layout).to_type()
+    return data.with_dims(layouts.dims_of(sizes, layout)).to_type()
 
 
 def _boxes(kind: ir.Type, what: str = "data") -> TensorInfo:

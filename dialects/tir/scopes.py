@@ -6,6 +6,7 @@ No `from __future__ import annotations`: the bindings evaluate the annotations.
 from collections.abc import Sequence
 from typing import Any
 
+from relax_mlir.dialects.tir.calls import VariadicOperation
 from relax_mlir.dialects.tir.dialect import Tir
 from relax_mlir.dialects.tir.pointers import is_pointer
 from relax_mlir.mlir import ext, ir
@@ -44,7 +45,7 @@ class AttrOp(Tir.Operation, name="attr", traits=[ir.NoTerminatorTrait]):
         return False
 
 
-class CommReducerOp(Tir.Operation, name="comm_reducer", traits=[ir.NoTerminatorTrait]):
+class CommReducerOp(VariadicOperation, name="comm_reducer", traits=[ir.NoTerminatorTrait]):
     """`T.comm_reducer(lambda x, y: x + y, [identity])`: what an allreduce combines with.
 
     The body takes the left and the right values, one of each an identity, and ends with a
@@ -77,7 +78,7 @@ class CommReducerOp(Tir.Operation, name="comm_reducer", traits=[ir.NoTerminatorT
         return False
 
 
-class YieldOp(Tir.Operation, name="yield"):
+class YieldOp(VariadicOperation, name="yield"):
     """The results of a `tir.comm_reducer`."""
 
     values: Sequence[ext.Operand[Any]]

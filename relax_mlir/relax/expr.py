@@ -345,12 +345,13 @@ class Op:
 
     @classmethod
     def get(cls, name: str) -> Op:
-        """The operator of that name.  Raises ValueError when there is none."""
+        """The operator of that name, or the intrinsic (`tir.tvm_call_packed`), which `T.Call`
+        takes.  Raises ValueError when there is none."""
         from relax_mlir.relax.call_types import is_operator
 
         known = cls._known.get(name)
         if known is None:
-            if not is_operator(name):
+            if not is_operator(name) and not _is_intrinsic(name):
                 raise ValueError(f"there is no operator '{name}'")
             known = cls._known[name] = cls(name)
         return known
@@ -360,6 +361,13 @@ class Op:
 
     def __repr__(self) -> str:
         return f'Op.get("{self.name}")'
+
+
+def _is_intrinsic(name: str) -> bool:
+    from relax_mlir import tir
+
+    space, _, last = name.partition(".")
+    return space in ("tir", "tirx") and hasattr(tir, last)
 
 
 class Call(Expr):

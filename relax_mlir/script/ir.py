@@ -10,6 +10,7 @@ from relax_mlir.script.parser.entry import current_module, ir_module, pyfunc
 
 __all__ = [
     "DeviceMesh",
+    "DummyGlobalInfo",
     "Range",
     "VDevice",
     "dummy_global_info",
@@ -26,7 +27,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     # Late: the modules below load MLIR.
-    if name in ("GlobalVar", "IRModule"):
+    if name in ("GlobalVar", "IRModule", "Op"):
         from relax_mlir import ir
 
         return getattr(ir, name)
@@ -132,6 +133,13 @@ def vdevice(target: Any = None, vdevice_id: int = 0, memory_scope: str = "global
     return VDevice(target, vdevice_id, memory_scope)
 
 
-def dummy_global_info() -> GlobalInfo:
+class DummyGlobalInfo(GlobalInfo):
     """An info without content, for tests."""
-    return GlobalInfo("dummy_global_info")
+
+    def __init__(self) -> None:
+        super().__init__("dummy_global_info")
+
+
+def dummy_global_info() -> DummyGlobalInfo:
+    """An info without content, for tests."""
+    return DummyGlobalInfo()

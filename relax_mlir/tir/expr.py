@@ -407,14 +407,19 @@ class ProducerLoad(PrimExpr):
 
 
 class Call(PrimExpr):
-    """A call of the intrinsic or extern function named `op` (without TVM's `tir.` prefix)."""
+    """A call of the intrinsic or extern function named `op` (without TVM's `tir.` prefix, or as an
+    `ir.Op`).  TVM 0.27 gives the operator first: `Call(op, args, ret_ty="int32")`."""
 
     fields = ("args",)
 
-    def __init__(self, dtype: object, op: str, args: Sequence[Any], span: Span | None = None):
+    def __init__(
+        self, dtype: Any, op: Any, args: Any = None, span: Span | None = None, ret_ty: Any = None
+    ):
+        if args is None:
+            dtype, op, args = "" if ret_ty is None else ret_ty, dtype, op
         self.dtype = canonical_dtype(dtype)
-        self.op = op.removeprefix("tir.").removeprefix("tirx.")
-        self.args = tuple(as_expr(a) for a in args)
+        self.op = str(getattr(op, "name", op)).removeprefix("tir.").removeprefix("tirx.")
+        self.args = tuple(as_expr(a) for a in args or ())
         self.span = span
 
 

@@ -118,6 +118,9 @@ def _call(expr: E.Call) -> tuple[str, int]:
         callee = expr.args[0]
         assert isinstance(callee, E.StringImm)
         return f"{callee.value}({', '.join(arguments[1:])})", _ATOM
+    if packed and expr.dtype != "int32":
+        callee = 'tvm.ir.Op.get("tir.tvm_call_packed")'
+        return f'T.Call("{expr.dtype}", {callee}, [{", ".join(arguments)}])', _ATOM
     if expr.op in DTYPE_FIRST:
         arguments.insert(0, f'"{expr.dtype}"')
     elif expr.op == "tvm_struct_get":

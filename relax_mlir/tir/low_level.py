@@ -48,6 +48,15 @@ _LIKE_ARGUMENT = {
 }
 """Intrinsics whose result has the dtype of this argument."""
 
+_PARAMETERS = {
+    "make_filled_simdgroup_matrix": "d index value col row",
+    "simdgroup_load": "d index ptr stride col row transpose_matrix",
+    "simdgroup_store": "d index ptr stride col row transpose_matrix",
+    "simdgroup_multiply_accumulate": "d index_d a index_a b index_b c index_c",
+}
+"""The parameters that programs give by name, and their defaults."""
+_DEFAULTS = {"col": 8, "row": 8, "transpose_matrix": False}
+
 DTYPE_FIRST = (
     "call_extern call_pure_extern call_intrin call_llvm_intrin call_llvm_pure_intrin reinterpret "
     "ptx_mma ptx_mma_sp ptx_ldmatrix ptx_cp_async ptx_cp_async_bulk mma_store mma_fill vectorlow "
@@ -78,12 +87,25 @@ def dtype_of_result(name: str, args: tuple[PrimExpr, ...]) -> str:
 
 
 def _plain(name: str) -> Callable[..., PrimExpr]:
-    def build(*args: Any, dtype: object | None = None) -> PrimExpr:
-        operands = tuple(as_expr(a) for a in args)
+    parameters = _PARAMETERS.get(name, "").split()
+
+    def build(*args: Any, dtype: object | None = None, **named: Any) -> PrimExpr:
+        given = [*args, *_in_order(name, parameters[len(args) :], named)]
+        operands = tuple(as_expr(a) for a in given)
         known = dtype_of_result(name, operands)
         return Call(known if dtype is None else canonical_dtype(dtype), name, operands)
 
     return _described(build, name)
+
+
+def _in_order(name: str, parameters: list[str], named: dict[str, Any]) -> list[Any]:
+    """Arguments given by name, in the order of the parameters.  Raises TypeError."""
+    unknown = [key for key in named if key not in parameters]
+    if unknown:
+        raise TypeError(f"T.{name} takes no argument '{unknown[0]}' by name")
+    return [
+        named.get(key, _DEFAULTS.get(key)) for key in parameters if key in named or key in _DEFAULTS
+    ]
 
 
 def _dtype_first(name: str) -> Callable[..., PrimExpr]:

@@ -84,10 +84,12 @@ class BufferForm:
 
 @dataclass
 class MatchBufferForm:
-    """`T.match_buffer(source, ...)`: the buffer behind a handle, or a part of another buffer."""
+    """`T.match_buffer(source, ...)`: the buffer behind a handle, or a part of another buffer;
+    without a shape of its own the part has that of its region."""
 
     source: Any
     buffer: BufferForm
+    has_shape: bool = True
 
 
 def buffer_form(
@@ -174,8 +176,8 @@ def match_buffer(
     param: Any, shape: Any = None, dtype: Any = "float32", *args: Any, **options: Any
 ) -> MatchBufferForm:
     """`T.match_buffer`: the buffer behind a handle parameter, or a view of a buffer's region."""
-    shape = () if shape is None else shape
-    return MatchBufferForm(param, buffer_form("param", shape, dtype, *args, **options))
+    form = buffer_form("param", () if shape is None else shape, dtype, *args, **options)
+    return MatchBufferForm(param, form, shape is not None)
 
 
 def var(dtype: Any, name: str = "") -> Var:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -37,7 +38,9 @@ from relax_mlir.tir.expr import (
 )
 
 if TYPE_CHECKING:
+    from relax_mlir.script.parser.core import DialectParser
     from relax_mlir.script.parser.prim_func import TirParser
+    from relax_mlir.script.parser.prim_func_signature import SignatureParser
 
 
 # -- storage --------------------------------------------------------------------------------------
@@ -160,7 +163,8 @@ def handle_variable(parser: TirParser, name: str, form: HandleType, node: ast.AS
 
 def match_view(parser: TirParser, view: BufferView, form: BufferForm) -> BufferView:
     """Give a view a buffer of its own if the program asks for its address or layout."""
-    properties = parser.properties(form)
+    with parser.own_symbols():
+        properties = parser.properties(form)
     if _asks_for_layout(parser, view.name):
         # The layout is asked of the view itself: it gets symbols.
         properties.setdefault("strides", [Var(f"{view.name}_s{i}") for i in range(view.ndim)])
@@ -205,6 +209,44 @@ def attribute(value: Any, name: str) -> Any:
     if isinstance(value, BufferView) and value.whole is not None and name in _LAYOUT:
         return attribute(value.whole, name)
     return getattr(value, name)
+
+
+def is_users(function: Any) -> bool:
+    """True for a Python function of the user's."""
+    if not isinstance(function, FunctionType):
+        return False
+    return (function.__module__ or "").partition(".")[0] != "relax_mlir"
+
+
+def asks_for_offset(parser: SignatureParser, name: str) -> bool:
+    """Whether the program reads `name.elem_offset`, or gives the buffer to a Python function."""
+    for node in ast.walk(parser.context.node):
+        if isinstance(node, ast.Attribute) and node.attr == "elem_offset":
+            if isinstance(node.value, ast.Name) and node.value.id == name:
+                return True
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            given = [*node.args, *(k.value for k in node.keywords)]
+            named = any(isinstance(a, ast.Name) and a.id == name for a in given)
+            if named and is_users(known(parser, node.func.id)):
+                return True
+    return False
+
+
+def known(parser: DialectParser, name: str) -> Any:
+    """What a name stands for, or None."""
+    try:
+        return parser.names.lookup(name)
+    except NameError:
+        return None
+
+
+def show_layout(values: Iterable[Any]) -> None:
+    """Let the user's Python function that gets buffers read their strides and offsets."""
+    for value in values:
+        buffer = value.whole if isinstance(value, BufferView) else value
+        if isinstance(buffer, Buffer):
+            buffer.strides = attribute(buffer, "strides")
+            buffer.elem_offset = attribute(buffer, "elem_offset")
 
 
 _LAYOUT = ("elem_offset", "strides")

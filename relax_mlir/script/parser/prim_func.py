@@ -11,7 +11,7 @@ import operator
 import re
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from typing import Any, TypeVar
+from typing import Any
 
 from relax_mlir import mlir
 from relax_mlir.dialects.attributes import to_attribute
@@ -23,20 +23,17 @@ from relax_mlir.script.forms.statements import MetaForm, StoreForm
 from relax_mlir.script.forms.types import (
     BufferForm,
     DType,
-    HandleType,
     LetType,
     MatchBufferForm,
-    match_buffer,
-    var,
 )
 from relax_mlir.script.forms.views import BufferView
 from relax_mlir.script.parser import memory_forms, tir_forms
-from relax_mlir.script.parser.core import DialectParser, FunctionContext, is_docstring
+from relax_mlir.script.parser.core import FunctionContext, is_docstring
 from relax_mlir.script.parser.evaluator import BINARY, Semantics, unpack
 from relax_mlir.script.parser.loop_targets import define_targets, loop_targets
+from relax_mlir.script.parser.prim_func_signature import SignatureParser
 from relax_mlir.tir import operators
 from relax_mlir.tir.buffer import Buffer, BufferRegion
-from relax_mlir.tir.builder import PrimFuncBuilder
 from relax_mlir.tir.expr import (
     BufferLoad,
     Call,
@@ -95,6 +92,8 @@ class TirSemantics(Semantics):
             return memory_forms.call_function(function, positional, keywords)
         if isinstance(function, memory_forms.FlatAccess):
             return memory_forms.flat_access(self.parser, function, positional)
+        if memory_forms.is_users(function):
+            memory_forms.show_layout([*positional, *keywords.values()])
         return function(*positional, **keywords)
 
 
@@ -110,7 +109,7 @@ _COMPARISONS = {
 }
 
 
-class TirParser(DialectParser):
+class TirParser(SignatureParser):
     """Parses one TensorIR function.
 
     In 0.27's spelling a shape may mention `TypeVar`s and strings ("n * 2"); such a symbol is int64
@@ -123,17 +122,13 @@ class TirParser(DialectParser):
     def __init__(self, context: FunctionContext):
         super().__init__(context)
         self.names.environment = tir_forms.with_range(self.names.environment)
-        self.builder = PrimFuncBuilder(context.name, private=bool(self.option("private")))
         self.attributes: dict[str, Any] = {}
         self.root_annotations: dict[str, Any] = {}
         self.blocks: list[Any] = []
         self.loops: dict[Var, tuple[Any, Any]] = {}
-        self.symbols: dict[str, Var] = {}
-        self.parameters: set[Var] = set()
         self.threads: dict[Var, str] = {}  # launched threads and their tags
         self.waiting: dict[Var, list[Buffer]] = {}  # buffers whose address is bound later
         self._rest: list[ExitStack] = []
-        self._done: set[ast.stmt] = set()
 
     def parse(self) -> BaseFunc:
         node = self.context.node
@@ -142,7 +137,7 @@ class TirParser(DialectParser):
         return self.guard(node, self._parse, node)
 
     def _parse(self, node: ast.FunctionDef) -> BaseFunc:
-        self._signature(node)
+        self.signature(node)
         self.visit_body(node.body)
         if "global_symbol" in self.attributes and self.option("private"):
             raise self.error("a private function cannot have a global_symbol", node)
@@ -168,156 +163,6 @@ class TirParser(DialectParser):
         span = Span(self.context.source.file, line, column, text)
         return ParseError(found.group(4), span=span)
 
-    # -- the signature ----------------------------------------------------------------------------
-
-    def _signature(self, node: ast.FunctionDef) -> None:
-        """Make the parameters, in order; the buffers of handles are declared in the body."""
-        arguments = [*node.args.posonlyargs, *node.args.args]
-        annotations = {a.arg: self._annotation(a) for a in arguments}
-        handles = [n for n, a in annotations.items() if type(a) is HandleType]
-        for name, annotation in annotations.items():
-            if type(annotation) is DType:
-                self.names.define(name, Var(name, annotation.dtype))
-        matched = self._declarations(node, handles)
-        for argument in arguments:
-            self.guard(argument, self._parameter, argument, annotations[argument.arg], matched)
-
-    def _annotation(self, argument: ast.arg) -> Any:
-        if argument.annotation is None:
-            raise self.error(f"parameter '{argument.arg}' has no type", argument)
-        value = self.evaluate(argument.annotation)
-        if callable(value) and not isinstance(value, (DType, BufferForm)):
-            value = value()
-        if isinstance(value, BufferForm):
-            return value
-        if isinstance(value, DType):
-            return value
-        if isinstance(value, Var):
-            return HandleType() if value.dtype == "handle" else DType(value.dtype)
-        raise self.error(
-            f"parameter '{argument.arg}' is a buffer, a scalar or a handle, "
-            f"not {type(value).__name__}",
-            argument.annotation,
-            hint='write T.Buffer((8,), "float32"), T.int32 or T.handle',
-        )
-
-    def _declarations(
-        self, node: ast.FunctionDef, handles: Sequence[str]
-    ) -> dict[str, tuple[str, BufferForm]]:
-        """The symbols that the body declares, and the buffers behind the handles."""
-        for name in handles:
-            self.names.define(name, _Handle(name))
-        matched: dict[str, tuple[str, BufferForm]] = {}
-        for statement in node.body:
-            if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
-                self._declaration(statement, matched)
-        return matched
-
-    def _declaration(
-        self, statement: ast.Assign, matched: dict[str, tuple[str, BufferForm]]
-    ) -> None:
-        target, value = statement.targets[0], statement.value
-        parts = value.elts if isinstance(value, ast.Tuple) else [value]
-        callees = [self._callee(part) for part in parts]
-        if all(_makes_symbol(c, part) for c, part in zip(callees, parts, strict=True)):
-            for name, symbol in unpack(self.context.source, target, self.evaluate(value)):
-                self._define_symbol(name.id, symbol)
-            self._done.add(statement)
-        elif callees[0] is match_buffer and isinstance(target, ast.Name):
-            self._match_handle(target.id, statement, matched)
-        elif not any(isinstance(n, ast.Call) for n in ast.walk(value)):
-            self._try_define(target, value)
-
-    def _match_handle(
-        self, name: str, statement: ast.Assign, matched: dict[str, tuple[str, BufferForm]]
-    ) -> None:
-        """Note the buffer of a handle; a region of a buffer is matched where it stands."""
-        call = statement.value
-        assert isinstance(call, ast.Call)
-        sources = [*call.args, *(k.value for k in call.keywords if k.arg == "param")]
-        if not sources or not isinstance(sources[0], ast.Name):
-            return
-        if not self.names.is_local(sources[0].id):
-            return
-        form = self.evaluate(call)
-        if not isinstance(form, MatchBufferForm) or not isinstance(form.source, _Handle):
-            return
-        if form.source.name in matched:
-            raise self.error(f"handle '{form.source.name}' is matched twice", statement)
-        matched[form.source.name] = (name, form.buffer)
-        self._done.add(statement)
-
-    def _callee(self, node: ast.expr) -> Any:
-        """What a call calls, or None."""
-        if not isinstance(node, ast.Call) or not isinstance(node.func, (ast.Name, ast.Attribute)):
-            return None
-        try:
-            return self.evaluate(node.func)
-        except SyntaxError:
-            return None
-
-    def _try_define(self, target: ast.expr, value: ast.expr) -> None:
-        """Define a Python value that later declarations may use (`m = n * 2`)."""
-        try:
-            for name, part in unpack(self.context.source, target, self.evaluate(value)):
-                self.names.define(name.id, part)
-        except SyntaxError:
-            return  # reported when the statement is parsed in its turn
-
-    def _define_symbol(self, name: str, symbol: Var) -> None:
-        symbol.name = symbol.name or name
-        self.symbols[name] = symbol
-        self.names.define(name, symbol)
-
-    def _parameter(
-        self, argument: ast.arg, annotation: Any, matched: dict[str, tuple[str, BufferForm]]
-    ) -> None:
-        name = argument.arg
-        self.builder.location = self.span(argument)
-        if type(annotation) is HandleType and name in matched:
-            buffer_name, form = matched[name]
-            buffer = self._buffer_parameter(buffer_name, form)
-            self.names.lookup(name).buffer = buffer
-            self.names.define(buffer_name, buffer)
-        elif isinstance(annotation, BufferForm):
-            self.names.define(name, self._buffer_parameter(name, annotation))
-        elif type(annotation) is DType:
-            self.parameters.add(self.builder.scalar_param(self.names.lookup(name)))
-        else:
-            var = self.builder.scalar_param(name, annotation.dtype)
-            self.parameters.add(var)
-            self.names.define(name, var)
-
-    def _buffer_parameter(self, name: str, form: BufferForm) -> Buffer:
-        shape = [self.dimension(size) for size in form.shape]
-        return self.builder.buffer_param(name, shape, form.dtype, **self.properties(form))
-
-    def properties(self, form: BufferForm) -> dict[str, Any]:
-        """The properties of a buffer, with symbols in strides and offset made variables."""
-        result = dict(form.properties)
-        if "strides" in result:
-            result["strides"] = [self.dimension(s) for s in result["strides"]]
-        if "elem_offset" in result:
-            result["elem_offset"] = self.dimension(result["elem_offset"])
-        return result
-
-    def dimension(self, size: Any) -> Any:
-        """A size that may be given as text or as a TypeVar."""
-        if isinstance(size, TypeVar):
-            return self._symbol(size.__name__)
-        if not isinstance(size, str):
-            return size
-        tree = ast.parse(size.strip(), mode="eval").body
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Name) and not self.names.is_local(node.id):
-                self._symbol(node.id)
-        return self.evaluate(tree)
-
-    def _symbol(self, name: str) -> Var:
-        if name not in self.symbols:
-            self._define_symbol(name, Var(name, "int64"))
-        return self.symbols[name]
-
     # -- statements -------------------------------------------------------------------------------
 
     def at(self, node: ast.stmt) -> None:
@@ -329,7 +174,7 @@ class TirParser(DialectParser):
             self._rest.append(rest)
             try:
                 for statement in statements:
-                    if not is_docstring(statement) and statement not in self._done:
+                    if not is_docstring(statement) and statement not in self.done:
                         self.visit(statement)
             finally:
                 self._rest.pop()
@@ -368,6 +213,8 @@ class TirParser(DialectParser):
         return StoreForm(buffer, value, indices)
 
     def visit_assign(self, node: ast.Assign) -> None:
+        if any(isinstance(t, ast.Name) and t.id in self.early for t in node.targets):
+            return
         value = self.evaluate(node.value)
         for target in node.targets:
             self._assign(target, value, node)
@@ -377,9 +224,11 @@ class TirParser(DialectParser):
             self._store(target, value)
             return
         if isinstance(target, (ast.Tuple, ast.List)):
-            value = value.value if isinstance(value, MetaForm) else value
-            for element, part in _pairs(self, target, tir_forms.parts(value)):
-                self._assign(element, part, node)
+            is_meta = isinstance(value, MetaForm)
+            parts = tir_forms.parts(value.value if is_meta else value)
+            is_meta = is_meta or tir_forms.unpacks_users(self, node)
+            for element, part in _pairs(self, target, parts):
+                self._assign(element, MetaForm(part) if is_meta else part, node)
             return
         if not isinstance(target, ast.Name):
             raise self.error("cannot assign to this expression", target)
@@ -518,7 +367,7 @@ class TirParser(DialectParser):
                 if item.optional_vars is not None:
                     self._assign(item.optional_vars, result, node)
                 is_block = is_block or isinstance(value, BlockForm)
-            self.visit_body(tir_forms.header_first(node.body) if is_block else node.body)
+            self.visit_body(tir_forms.header_first(self, node.body) if is_block else node.body)
 
     def visit_assert(self, node: ast.Assert) -> None:
         message = "assertion failed" if node.msg is None else self.evaluate(node.msg)
@@ -543,29 +392,6 @@ class TirParser(DialectParser):
 
 _LOCATED = re.compile(r'"([^"\n]+)":(\d+):(\d+)\)?: (.*)')
 """MLIR's diagnostics: file, line, column, message."""
-
-
-class _Handle:
-    """A handle parameter whose buffer is declared by `T.match_buffer`."""
-
-    def __init__(self, name: str):
-        self.name = name
-        self.buffer: Buffer | None = None
-
-    def asobject(self) -> PrimExpr:
-        """The address of the buffer."""
-        if self.buffer is None:
-            raise TypeError(f"the handle '{self.name}' has no buffer yet")
-        return self.buffer.data
-
-
-def _makes_symbol(callee: Any, node: ast.expr) -> bool:
-    """True for `T.int64()` and `T.var("int32")`."""
-    if not isinstance(node, ast.Call):
-        return False
-    if isinstance(callee, DType):
-        return type(callee) is not HandleType and not node.args
-    return callee is var
 
 
 def _is_number(value: Any) -> bool:

@@ -235,13 +235,24 @@ def _block_attr(parser: TirParser, form: BlockAttrForm, node: ast.AST) -> None:
     _frame(parser, "T.block_attr").annotate(annotations)
 
 
-def header_first(statements: Sequence[ast.stmt]) -> list[ast.stmt]:
+def header_first(parser: TirParser, statements: Sequence[ast.stmt]) -> list[ast.stmt]:
     """A block's statements with those that describe it in front: TVM lets them stand after
     allocations, the builder wants them first."""
-    header = [s for s in statements if _describes_block(s)]
+    header = [s for s in statements if _describes_block(s) or unpacks_users(parser, s)]
     if header == list(statements[: len(header)]):
         return list(statements)
     return [*header, *(s for s in statements if s not in header)]
+
+
+def unpacks_users(parser: TirParser, statement: ast.AST) -> bool:
+    """True for `i, j = index_map(v0, v1)` with a Python function of the user's: the names stand
+    for its expressions, which what describes a block may use."""
+    if not isinstance(statement, ast.Assign) or not isinstance(statement.value, ast.Call):
+        return False
+    callee = statement.value.func
+    if not isinstance(statement.targets[0], ast.Tuple) or not isinstance(callee, ast.Name):
+        return False
+    return memory_forms.is_users(memory_forms.known(parser, callee.id))
 
 
 def _describes_block(statement: ast.stmt) -> bool:
@@ -255,7 +266,8 @@ def _describes_block(statement: ast.stmt) -> bool:
         return False
     name = value.func.attr if isinstance(value.func, ast.Attribute) else ""
     if isinstance(statement, ast.Assign):
-        return name in _AXES and ".axis." in ast.unparse(value.func)
+        # A Python value makes no code, and what describes the block may use it.
+        return name == "meta_var" or (name in _AXES and ".axis." in ast.unparse(value.func))
     return name in ("reads", "writes", "where", "block_attr", "sblock_attr", "bind")
 
 
@@ -309,7 +321,8 @@ def _match_buffer(parser: TirParser, name: str, form: MatchBufferForm, node: ast
     if not isinstance(form.source, (Buffer, BufferRegion, BufferLoad, BufferView)):
         raise TypeError("T.match_buffer takes a handle parameter of the function, or a region")
     region = region_of(form.source)
-    shape = [parser.dimension(size) for size in form.buffer.shape or region_shape(region)]
+    sizes = form.buffer.shape if form.has_shape else region_shape(region)
+    shape = [parser.dimension(size) for size in sizes]
     view = BufferView(name, region, shape, form.buffer.dtype)
     return memory_forms.match_view(parser, view, form.buffer)
 

@@ -9,7 +9,7 @@ from relax_mlir.te.operation import compute
 from relax_mlir.te.tensor import Tensor
 from relax_mlir.tir import intrinsics as I
 from relax_mlir.tir import operators as O
-from relax_mlir.tir.expr import PrimExpr
+from relax_mlir.tir.expr import IntImm, PrimExpr
 from relax_mlir.topi.common import elementwise, normalize_axis
 
 
@@ -31,12 +31,15 @@ def leaky_relu(x: Tensor, alpha: float) -> Tensor:
 
 
 def prelu(x: Tensor, slope: Tensor, axis: int = 1) -> Tensor:
-    """x where positive, `slope * x` elsewhere, with a slope for each index of an axis."""
+    """x where positive, `slope * x` elsewhere, with a slope for each index of an axis, or one."""
     axis, zero = normalize_axis(axis, x.ndim), O.const(0, x.dtype)
+    size = slope.shape[0]
+    single = isinstance(size, IntImm) and size.value == 1
 
     def body(*i: Any) -> PrimExpr:
         value = x(*i)
-        return O.select(O.less(zero, value), value, O.multiply(value, slope(i[axis])))
+        factor = slope(0 if single else i[axis])
+        return O.select(O.less(zero, value), value, O.multiply(value, factor))
 
     return compute(x.shape, body)
 
