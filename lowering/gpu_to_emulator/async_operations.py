@@ -7,7 +7,7 @@ from relax_mlir.lowering.gpu_to_emulator.async_copies import (
     ASYNC_COPY,
     ASYNC_WAIT,
 )
-from relax_mlir.lowering.gpu_to_emulator.checks import Place, check, place_of
+from relax_mlir.lowering.gpu_to_emulator.checks import Place, announce, check, place_of
 from relax_mlir.lowering.gpu_to_emulator.kernel_writer import KernelWriter, byte_size, handles
 from relax_mlir.lowering.gpu_to_emulator.layout import Access, access_info
 from relax_mlir.mlir import arith, ir, llvm
@@ -23,22 +23,18 @@ def _issue(
     written = writer.add_site(op, buffers[0])
     if writer.checks:
         check(writer, source, read, Access.READ, size, writer.add_site(op, buffers[1]))
-        writer_scratch(writer, source, size)
+        _announce_nothing(writer)
         check(writer, to, size, Access.WRITE, size, written, sets=False)
     info = writer.constant(access_info(written, Access.WRITE, size))
     writer.call(ASYNC_COPY, [to.address, source.address, writer.constant(size), read, info])
 
 
-def writer_scratch(writer: KernelWriter, source: Place, size: int) -> None:
-    """A copy is no store of bytes that are there already: they come later."""
-    del source, size
-    kind = ir.VectorType.get([16], ir.IntegerType.get_signless(8))
-    filled = arith.constant(kind, ir.DenseElementsAttr.get_splat(
-        kind, ir.IntegerAttr.get(ir.IntegerType.get_signless(8), 0x5A)
-    ))  # fmt: skip
-    from relax_mlir.lowering.gpu_to_emulator.layout import Word
-
-    llvm.store(filled, writer.offset(writer.state, int(Word.scratch)))
+def _announce_nothing(writer: KernelWriter) -> None:
+    """What a copy will write is not there yet, so it cannot be what another thread stored."""
+    byte = ir.IntegerType.get_signless(8)
+    kind = ir.VectorType.get([16], byte)
+    unlikely = ir.DenseElementsAttr.get_splat(kind, ir.IntegerAttr.get(byte, 0x5A))
+    announce(writer, arith.constant(kind, unlikely))
 
 
 @handles("nvgpu.device_async_copy")

@@ -14,7 +14,7 @@ from relax_mlir.lowering.gpu_to_emulator.kernel_writer import (
 from relax_mlir.lowering.gpu_to_emulator.layout import Access, Word, access_info
 from relax_mlir.mlir import arith, dynamic, ir, llvm, memref, scf
 
-__all__ = ["Place", "check", "place_of"]
+__all__ = ["Place", "announce", "check", "place_of"]
 
 
 @dataclass(frozen=True)
@@ -90,9 +90,11 @@ def check(
     writer.call(CHECK_ACCESS, [place.address, count, info, in_bounds])
 
 
-def _announce(writer: KernelWriter, value: ir.Value) -> None:
+def announce(writer: KernelWriter, value: ir.Value) -> None:
     """Show the checks what a store is about to write."""
-    llvm.store(value, writer.offset(writer.state, int(Word.scratch)))
+    if isinstance(value.type, ir.IndexType):
+        value = writer.as_i64(value)
+    llvm.store(value, writer.offset(writer.state, int(Word.scratch)), alignment=1)
 
 
 def _natural(kind: ir.Type) -> int:
@@ -135,7 +137,7 @@ def store(writer: KernelWriter, op: ir.Operation) -> None:
     value, buffer, *indices = op.operands
     place = place_of(writer, buffer, indices, _elements(value.type))
     align = _alignment(op, _element(value.type))
-    _announce(writer, value)
+    announce(writer, value)
     check(writer, place, byte_size(value.type), Access.WRITE, align, writer.add_site(op, buffer))
 
 
@@ -169,7 +171,7 @@ def pointer_load(writer: KernelWriter, op: ir.Operation) -> None:
 @handles("llvm.store")
 def pointer_store(writer: KernelWriter, op: ir.Operation) -> None:
     if writer.checks:
-        _announce(writer, op.operands[0])
+        announce(writer, op.operands[0])
         _check_pointer(writer, op, op.operands[1], op.operands[0].type, Access.WRITE)
 
 
@@ -217,7 +219,7 @@ def masked(writer: KernelWriter, op: ir.Operation) -> None:
             last = arith.addi(indices[-1], arith.constant(writer.index, lane))
             place = place_of(writer, buffer, [*indices[:-1], last])
             if not is_load:
-                _announce(writer, vector_dialect.extract(segments.valueToStore, [], [lane]))
+                announce(writer, vector_dialect.extract(segments.valueToStore, [], [lane]))
             check(writer, place, byte_size(element), access, _natural(element), site)
             scf.yield_([])
 

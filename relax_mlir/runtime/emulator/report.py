@@ -123,12 +123,13 @@ def _out_of_bounds(report: Report) -> EmulatorError:
     assert site is not None
     first = int(Word.index0) // 8
     indices = [int(report.state[first + axis]) for axis in range(len(site.shape))]
-    given, shape = (_tuple(numbers) for numbers in (indices, site.shape))
+    given = _tuple(indices)
+    shape = _tuple([None if size == -1 else size for size in site.shape])
     return _one(report, "out of bounds", f"{_buffer(site)} at index {given}, its shape is {shape}")
 
 
-def _tuple(numbers: Sequence[int]) -> str:
-    words = ["?" if number == -1 else str(number) for number in numbers]
+def _tuple(numbers: Sequence[int | None]) -> str:
+    words = ["?" if number is None else str(number) for number in numbers]
     return f"({words[0]},)" if len(words) == 1 else f"({', '.join(words)})"
 
 
