@@ -23,7 +23,9 @@ from relax_mlir.lowering.linalg_to_vector.contraction.matching import (
 from relax_mlir.lowering.linalg_to_vector.contraction.matrix_product import emit_matrix_product
 from relax_mlir.lowering.linalg_to_vector.contraction.row_dots import (
     emit_row_dots,
+    suits_column_dots,
     suits_row_dots,
+    turned,
 )
 from relax_mlir.lowering.linalg_to_vector.contraction.row_sweep import (
     emit_row_sweep,
@@ -132,8 +134,15 @@ def _emit_product(
             lambda: emit_matrix_product(b, contraction, target, initial),
         )
 
+    def one_column_or_more() -> None:
+        b.when(
+            suits_column_dots(b, contraction),
+            lambda: emit_row_dots(b, turned(contraction), target, initial),
+            sweep_or_tiled,
+        )
+
     b.when(
         suits_row_dots(b, contraction),
         lambda: emit_row_dots(b, contraction, target, initial),
-        sweep_or_tiled,
+        one_column_or_more,
     )

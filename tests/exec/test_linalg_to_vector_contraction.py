@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 
 import ml_dtypes
@@ -174,6 +175,20 @@ def test_dynamic_sizes_compile_once(dynamic: str) -> None:
         kernel(a, b, bias, c)
         expected = np.maximum(a.astype(np.float64) @ b + bias, 0)
         np.testing.assert_allclose(c, expected, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("epilogue", ["", "bias_tanh"])
+@pytest.mark.parametrize("dtype", ["f32", "f64"])
+def test_few_rows_and_one_column_found_at_run_time(dtype: str, epilogue: str) -> None:
+    text = Product(1, 1, 1, dynamic="mnk", dtype=dtype, epilogue=epilogue).text()
+    kernel, rng = compile_kernel(text), np.random.default_rng(11)
+    for m, n, k in itertools.product((0, 1, 2, 3, 9), (1, 2, 63, 64, 130), (0, 1, 7, 8, 33, 200)):
+        a, b, bias = (rng.standard_normal(s).astype(_NUMPY[dtype]) for s in ((m, k), (k, n), (n,)))
+        c = np.full((m, n), np.nan, _NUMPY[dtype])
+        kernel(a, b, bias, c)
+        product = a.astype(np.float64) @ b
+        expected = np.tanh(product + bias) if epilogue else product
+        np.testing.assert_allclose(c, expected, rtol=1e-4, atol=1e-4, err_msg=f"{m}x{n}x{k}")
 
 
 @pytest.mark.parametrize("dynamic", ["", "m", "mnk"])

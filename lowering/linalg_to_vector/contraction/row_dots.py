@@ -8,6 +8,7 @@ summed up at the end.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from relax_mlir.lowering.linalg_to_vector.body import (
     Combiner,
@@ -25,7 +26,7 @@ from relax_mlir.lowering.linalg_to_vector.cpu_target import CPUTarget
 from relax_mlir.lowering.linalg_to_vector.loop_nest import ONE, Access
 from relax_mlir.mlir import ir
 
-__all__ = ["emit_row_dots", "suits_row_dots"]
+__all__ = ["emit_row_dots", "suits_column_dots", "suits_row_dots", "turned"]
 
 # More rows of A than this are worth packing B for.
 _MAX_ROWS = 7
@@ -47,6 +48,24 @@ def suits_row_dots(b: Builder, contraction: Contraction) -> ir.Value | bool:
     if rows.static is not None:
         return rows.static <= _MAX_ROWS
     return b.compare("sle", con.nest.emit_extent(b, rows), _MAX_DYNAMIC_ROWS)
+
+
+def suits_column_dots(b: Builder, contraction: Contraction) -> ir.Value | bool:
+    """Whether B turns out to be a single column, which is then contiguous along K as A is: only
+    known at run time, since the nest of a known single column has no column dimension."""
+    con = contraction
+    if con.row is None or len(con.k) != 1 or con.extent(con.column).static is not None:
+        return False
+    if con.nest.stride(con.a, con.k[0]) != ONE:
+        return False
+    return b.compare("eq", con.nest.emit_extent(b, con.nest.stride(con.b, con.k[0])), 1)
+
+
+def turned(contraction: Contraction) -> Contraction:
+    """The same contraction as the product of the transposed matrices."""
+    con = contraction
+    assert con.row is not None
+    return replace(con, a=con.b, b=con.a, row=con.column, column=con.row)
 
 
 def emit_row_dots(

@@ -8,6 +8,7 @@ first-level cache, in C itself.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from relax_mlir.lowering.linalg_to_vector.builder import Builder, Index
 from relax_mlir.lowering.linalg_to_vector.contraction.matching import (
@@ -23,14 +24,15 @@ __all__ = ["emit_row_sweep", "suits_row_sweep"]
 
 # Rows of B swept at once, by the number of rows of A (those of A stay in registers).
 _B_ROWS = {1: 8, 2: 8, 3: 4, 4: 4}
+_MAX_DYNAMIC_ROWS = 2
 # Columns of C at once, for all rows of A together.
 _COLUMNS = 4096
 _MIN_COLUMNS = 64
 
 
 def suits_row_sweep(b: Builder, contraction: Contraction, target: CPUTarget) -> ir.Value | bool:
-    """Whether A has few rows (one, if that is only known at run time) and B is larger than the
-    second-level cache."""
+    """Whether A has few rows and B is larger than the second-level cache; or A turns out to have
+    one row or two, where that is only known at run time."""
     con = contraction
     nest = con.nest
     element = nest.operands[con.c].element_type
@@ -39,16 +41,17 @@ def suits_row_sweep(b: Builder, contraction: Contraction, target: CPUTarget) -> 
     k = con.extent(con.k[0])
     if not fits or (rows.static is not None and rows.static not in _B_ROWS):
         return False
-    few = True if rows.static else b.compare("eq", nest.emit_extent(b, rows), 1)
     limit = target.l2_bytes // (nest.operands[con.b].element_type.width // 8)
-    conditions: list[ir.Value | bool] = [few]
-    for extent, least in (
-        (columns * k, limit + 1),
-        (columns, _MIN_COLUMNS),
-        (k, _B_ROWS[rows.static or 1]),
-    ):
-        conditions.append(b.at_least(nest.emit_extent(b, extent), least))
-    return b.all_of(conditions)
+    height = rows.static or 1
+    shape: list[ir.Value | bool] = [
+        b.at_least(nest.emit_extent(b, columns), _MIN_COLUMNS),
+        b.at_least(nest.emit_extent(b, k), _B_ROWS[height]),
+    ]
+    if rows.static is not None:
+        return b.all_of([b.at_least(nest.emit_extent(b, columns * k), limit + 1), *shape])
+    # The tile for any number of rows has too few sums on the way if there are so few, however small
+    # B is.
+    return b.all_of([b.compare("ule", nest.emit_extent(b, rows), _MAX_DYNAMIC_ROWS), *shape])
 
 
 def emit_row_sweep(
@@ -57,11 +60,20 @@ def emit_row_sweep(
     """Emit a contraction where `suits_row_sweep` holds."""
     bits = max(32, *(a.type.width for a in contraction.nest.body.block.arguments))
     lanes = target.lanes(bits)
-    for_each_matrix(
-        b,
-        contraction,
-        lambda at, extents: _RowSweep(b, contraction, at, extents, lanes, initial).emit(),
-    )
+
+    def emit(at: list[Access], extents: list[Index]) -> None:
+        def sweep(rows: int) -> None:
+            _RowSweep(b, contraction, at, extents, rows, lanes, initial).emit()
+
+        known = contraction.extent(contraction.row).static
+        if known is not None:
+            sweep(known)
+            return
+        assert contraction.row is not None
+        heights = range(1, _MAX_DYNAMIC_ROWS + 1)
+        b.switch(extents[contraction.row], {rows: partial(sweep, rows) for rows in heights})
+
+    for_each_matrix(b, contraction, emit)
 
 
 class _RowSweep:
@@ -71,6 +83,7 @@ class _RowSweep:
         contraction: Contraction,
         accesses: list[Access],
         extents: list[Index],
+        rows: int,
         lanes: int,
         initial: ir.Value | None,
     ):
@@ -79,8 +92,7 @@ class _RowSweep:
         self.accesses = accesses
         self.lanes = lanes
         self.initial = initial
-        # Rows known only at run time: there is one, or this does not run.
-        self.rows = contraction.extent(contraction.row).static or 1
+        self.rows = rows
         self.columns, self.k = extents[contraction.column], extents[contraction.k[0]]
         self.kernel = MicroKernel(b, contraction, accesses, lanes, initial)
 
