@@ -32,9 +32,9 @@ _PIPELINES: dict[str, str] = {
     # From thread-bound TensorIR to kernels with flat arguments and their launches.
     "tir-to-gpu": (
         "tir-check-bounds,tir-bool-to-byte,tir-lower-cross-thread-reduction,"
-        "tir-decompose-reduction,tir-plan-buffer-allocation,tir-unify-thread-binding,tir-compact-buffer-allocation,tir-to-gpu-launch,tir-to-scf,"
-        "scf-promote-accumulators,gpu-insert-barriers,gpu-outline-kernels,canonicalize,cse,"
-        "gpu-flatten-kernel-arguments"
+        "tir-decompose-reduction,tir-plan-buffer-allocation,tir-unify-thread-binding,"
+        "tir-compact-buffer-allocation,tir-to-gpu-launch,tir-to-scf,scf-promote-accumulators,"
+        "gpu-insert-barriers,gpu-outline-kernels,canonicalize,cse,gpu-flatten-kernel-arguments"
     ),
 }
 

@@ -54,19 +54,22 @@ def _compact(allocation: AllocBufferOp) -> None:
     buffer = allocation.operation.results[0]
     kind = ir.MemRefType(buffer.type)
     uses = _uses(allocation)
-    if not uses or dynamic() in kind.shape or not kind.rank:
+    if not uses or not kind.rank:
         return
+    given = iter(list(allocation.sizes))
+    shape = [next(given) if size == dynamic() else size for size in kind.shape]
     parts = [
         _used_part(allocation, [use.indices[axis] for use in uses], size)
-        for axis, size in enumerate(kind.shape)
+        for axis, size in enumerate(shape)
     ]
     sizes = [size for _, size in parts]
-    if sizes == list(kind.shape):
+    if sizes == shape:
         return
+    static = [size if isinstance(size, int) else dynamic() for size in sizes]
     made = AllocBufferOp(
         allocation.scope,
-        [],
-        ir.MemRefType.get(sizes, kind.element_type, memory_space=kind.memory_space),
+        [size for size in sizes if not isinstance(size, int)],
+        ir.MemRefType.get(static, kind.element_type, memory_space=kind.memory_space),
         loc=allocation.location,
         ip=ir.InsertionPoint(allocation),
     )
@@ -124,9 +127,11 @@ def _values(block: BlockOp) -> dict[ir.Value, Index]:
     return {variable: as_index(binding) for variable, binding in pairs}
 
 
-def _used_part(allocation: AllocBufferOp, indices: list[Index], size: int) -> tuple[Index, int]:
+def _used_part(
+    allocation: AllocBufferOp, indices: list[Index], size: int | ir.Value
+) -> tuple[Index, int | ir.Value]:
     """(least index, number of indices) that are used of a dimension, the whole of it when that is
-    not known."""
+    not known or not a constant."""
     home = allocation.operation.block.owner
     before = allocation.operation
     scope = allocation.scope.value
@@ -155,7 +160,8 @@ def _used_part(allocation: AllocBufferOp, indices: list[Index], size: int) -> tu
         low, high = min(low, ends[0]), max(high, ends[1])
     assert base is not None
     extent = high - low + 1
-    return (base + low, extent) if extent < size else whole
+    fits = not isinstance(size, int) or extent < size
+    return (base + low, extent) if fits else whole
 
 
 _SHARING = {"shared": ("threadIdx", "vthread"), "warp": ("threadIdx.x",)}
@@ -182,7 +188,7 @@ def _shift(use: _Use, lows: list[Index]) -> None:
 
 
 def _shift_region(
-    access: AccessOp, allocation: AllocBufferOp, parts: list[tuple[Index, int]]
+    access: AccessOp, allocation: AllocBufferOp, parts: list[tuple[Index, int | ir.Value]]
 ) -> None:
     """Declare the region in the smaller buffer: a dimension that reaches over it is whole."""
     bindings = _bindings(access.operation, allocation)
@@ -193,7 +199,7 @@ def _shift_region(
         start = as_index(offset)
         for scope in bindings if low != Index() else []:
             start = start.substitute(scope)
-        fits = isinstance(size, int) and size <= extent
+        fits = isinstance(size, int) and isinstance(extent, int) and size <= extent
         region.append((start - low, as_index(size)) if fits else (Index(), as_index(extent)))
     with access.operation.location:
         kind = ReadOp if isinstance(access, ReadOp) else WriteOp

@@ -2,7 +2,8 @@
 
 Scheduled programs bind an axis again in every nest below a block (`cache_read` under `compute_at`
 brings its own `threadIdx.x`).  All of them are the same threads: their loops are replaced by one
-around the kernel.
+around the kernel.  Buffers that belong to threads or blocks, which cannot outlive the kernel, move
+into it.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from relax_mlir.lowering.passes import Pass, register_pass
 from relax_mlir.lowering.tir_to_gpu.kernel_roots import (
     AXES,
     function_name,
+    inside,
     is_at_or_inside,
     kernel_roots,
     thread_loops,
@@ -39,6 +41,8 @@ class UnifyThreadBinding(Pass):
             if "tir.attrs" in function.attributes and len(function.regions[0].blocks):
                 for root in kernel_roots(function):
                     _unify(root)
+                for root in kernel_roots(function):
+                    _take_buffers(function, root)
 
 
 def _unify(root: ir.Operation) -> None:
@@ -127,3 +131,19 @@ def dissolve(loop: ForOp, unified: ForOp) -> None:
     for view in list(loop.block.operations):
         view.operation.move_before(op)
     op.erase()
+
+
+def _take_buffers(function: ir.Operation, root: ir.Operation) -> None:
+    """Allocate what only this kernel uses, and no other memory than its own can hold, in it."""
+    loops = thread_loops(root)
+    if not loops:
+        return
+    body = loops[-1].block
+    for op in list(inside(function)):
+        if op.name != "tir.alloc_buffer" or is_at_or_inside(op, root):
+            continue
+        if ir.StringAttr(op.attributes["scope"]).value in ("global", ""):
+            continue
+        users = [use.owner.operation for use in op.results[0].uses]
+        if users and all(is_at_or_inside(user, root) for user in users):
+            op.move_before(body.operations[0].operation)
