@@ -9,10 +9,11 @@ from relax_mlir.lowering.gpu_to_emulator.check_access import CHECK_ACCESS
 from relax_mlir.lowering.gpu_to_emulator.kernel_writer import (
     KernelWriter,
     byte_size,
+    flat,
     handles,
 )
 from relax_mlir.lowering.gpu_to_emulator.layout import Access, Word, access_info
-from relax_mlir.mlir import arith, dynamic, ir, llvm, memref, scf
+from relax_mlir.mlir import arith, dynamic, ir, llvm, memref, scf, vector
 
 __all__ = ["Place", "announce", "check", "place_of"]
 
@@ -94,7 +95,7 @@ def announce(writer: KernelWriter, value: ir.Value) -> None:
     """Show the checks what a store is about to write."""
     if isinstance(value.type, ir.IndexType):
         value = writer.as_i64(value)
-    llvm.store(value, writer.offset(writer.state, int(Word.scratch)), alignment=1)
+    llvm.store(flat(value), writer.offset(writer.state, int(Word.scratch)), alignment=1)
 
 
 def _natural(kind: ir.Type) -> int:
@@ -115,8 +116,9 @@ def _element(kind: ir.Type) -> ir.Type:
     return kind.element_type if isinstance(kind, ir.VectorType) else kind
 
 
-def _elements(kind: ir.Type) -> int:
-    return byte_size(kind) // byte_size(_element(kind))
+def _elements(kind: ir.Type, buffer: ir.Value) -> int:
+    """Elements of a buffer, which may be vectors, that an access touches."""
+    return byte_size(kind) // byte_size(ir.MemRefType(buffer.type).element_type)
 
 
 @handles("memref.load", "vector.load")
@@ -125,7 +127,7 @@ def load(writer: KernelWriter, op: ir.Operation) -> None:
         return
     buffer, *indices = op.operands
     kind = op.results[0].type
-    place = place_of(writer, buffer, indices, _elements(kind))
+    place = place_of(writer, buffer, indices, _elements(kind, buffer))
     align = _alignment(op, _element(kind))
     check(writer, place, byte_size(kind), Access.READ, align, writer.add_site(op, buffer))
 
@@ -135,7 +137,7 @@ def store(writer: KernelWriter, op: ir.Operation) -> None:
     if not writer.checks:
         return
     value, buffer, *indices = op.operands
-    place = place_of(writer, buffer, indices, _elements(value.type))
+    place = place_of(writer, buffer, indices, _elements(value.type, buffer))
     align = _alignment(op, _element(value.type))
     announce(writer, value)
     check(writer, place, byte_size(value.type), Access.WRITE, align, writer.add_site(op, buffer))
@@ -206,26 +208,50 @@ def masked(writer: KernelWriter, op: ir.Operation) -> None:
     segments = op.opview
     buffer, mask = segments.base, segments.mask
     indices = list(segments.indices)
-    vector = ir.VectorType(op.results[0].type if is_load else segments.valueToStore.type)
+    kind = ir.VectorType(op.results[0].type if is_load else segments.valueToStore.type)
     site, access = writer.add_site(op, buffer), Access.READ if is_load else Access.WRITE
-    element, i1 = vector.element_type, ir.IntegerType.get_signless(1)
-    from relax_mlir.mlir import vector as vector_dialect
-
-    for lane in range(vector.shape[0]):
-        bit = vector_dialect.extract(mask, [], [lane])
-        assert bit.type == i1
+    element = kind.element_type
+    for lane in range(kind.shape[0]):
+        bit = vector.extract(mask, [], [lane])
         branch = scf.IfOp(bit)
         with ir.InsertionPoint(branch.then_block):
             last = arith.addi(indices[-1], arith.constant(writer.index, lane))
             place = place_of(writer, buffer, [*indices[:-1], last])
             if not is_load:
-                announce(writer, vector_dialect.extract(segments.valueToStore, [], [lane]))
+                announce(writer, vector.extract(segments.valueToStore, [], [lane]))
             check(writer, place, byte_size(element), access, _natural(element), site)
             scf.yield_([])
 
 
-@handles("memref.copy", "vector.transfer_read", "vector.transfer_write", "vector.gather",
-         "vector.scatter")  # fmt: skip
+@handles("vector.transfer_read", "vector.transfer_write")
+def transfer(writer: KernelWriter, op: ir.Operation) -> None:
+    """Each lane by itself; lanes outside of the buffer are not touched."""
+    if not writer.checks:
+        return
+    is_read = op.name == "vector.transfer_read"
+    view = op.opview
+    buffer, indices = view.base, list(view.indices)
+    kind = ir.VectorType(op.results[0].type if is_read else view.valueToStore.type)
+    minor = ir.AffineMap.get_minor_identity(len(indices), 1)
+    if kind.rank != 1 or view.mask is not None or view.permutation_map.value != minor:
+        raise writer.error(op, "the emulator checks plain transfers of one dimension")
+    site, access = writer.add_site(op, buffer), Access.READ if is_read else Access.WRITE
+    size = byte_size(kind.element_type)
+    for lane in range(kind.shape[0]):
+        last = arith.addi(indices[-1], arith.constant(writer.index, lane))
+        place = place_of(writer, buffer, [*indices[:-1], last])
+        inside = ir.BoolAttr(view.in_bounds[0]).value
+        branch = None if inside else scf.IfOp(place.in_bounds)
+        point = ir.InsertionPoint(op) if branch is None else ir.InsertionPoint(branch.then_block)
+        with point:
+            if not is_read:
+                announce(writer, vector.extract(view.valueToStore, [], [lane]))
+            check(writer, place, size, access, _natural(kind.element_type), site)
+            if branch is not None:
+                scf.yield_([])
+
+
+@handles("memref.copy", "vector.gather", "vector.scatter")
 def unchecked_forms(writer: KernelWriter, op: ir.Operation) -> None:
     """Accesses that must have become loads and stores before."""
     if writer.checks:

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from relax_mlir.errors import CompileError
 from relax_mlir.lowering.gpu_to_emulator.layout import EXCHANGE_BYTES, WARP, Event, Word
 from relax_mlir.lowering.to_llvm.ffi_abi import memref_descriptor
-from relax_mlir.mlir import arith, dynamic, func, ir, llvm
+from relax_mlir.mlir import arith, dynamic, func, ir, llvm, vector
 
 __all__ = [
-    "HANDLERS", "YIELD", "KernelWriter", "Site", "buffer_name", "handles", "source_place", "strip",
+    "HANDLERS", "YIELD", "KernelWriter", "Site", "buffer_name", "flat", "handles", "source_place", "strip",
 ]  # fmt: skip
 
 YIELD = "emu_yield"
@@ -199,7 +199,7 @@ class KernelWriter:
         """Hand values to the warp, at byte places of at most 64 in all, and wait for it."""
         own = self.exchange_slot(self.thread)
         for value, place in zip(values, places, strict=True):
-            llvm.store(value, self.offset(own, place))
+            llvm.store(flat(value), self.offset(own, place), alignment=1)
         # What is read is in the slots of this turn, so their place is computed before the stop.
         first = arith.muli(arith.divui(self.thread, self.constant(WARP)), self.constant(WARP))
         base = self.exchange_slot(first)
@@ -222,6 +222,16 @@ class WarpReader:
         step = self.writer.constant(2 * EXCHANGE_BYTES)
         slot = self.writer.offset(self.base, arith.muli(lane, step))
         return llvm.load(kind, self.writer.offset(slot, byte))
+
+
+def flat(value: ir.Value) -> ir.Value:
+    """A vector of several dimensions as one of one, which is what can be stored; others as they
+    are."""
+    if not isinstance(value.type, ir.VectorType) or value.type.rank == 1:
+        return value
+    element = value.type.element_type
+    count = byte_size(value.type) // byte_size(element)
+    return vector.shape_cast(ir.VectorType.get([count], element), value)
 
 
 def byte_size(kind: ir.Type) -> int:
@@ -257,7 +267,7 @@ _VIEWS = frozenset(
     "memref.expand_shape memref.transpose memref.memory_space_cast memref.reshape "
     "memref.assume_alignment memref.extract_strided_metadata llvm.getelementptr llvm.bitcast "
     "llvm.addrspacecast builtin.unrealized_conversion_cast llvm.insertvalue llvm.inttoptr "
-    "arith.index_cast memref.extract_aligned_pointer_as_index".split()
+    "vector.type_cast arith.index_cast memref.extract_aligned_pointer_as_index".split()
 )
 
 

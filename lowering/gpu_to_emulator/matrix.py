@@ -12,7 +12,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from relax_mlir.lowering.gpu_to_emulator.checks import Place, check, place_of
-from relax_mlir.lowering.gpu_to_emulator.kernel_writer import KernelWriter, byte_size, handles
+from relax_mlir.lowering.gpu_to_emulator.kernel_writer import (
+    KernelWriter,
+    byte_size,
+    flat,
+    handles,
+)
 from relax_mlir.lowering.gpu_to_emulator.layout import EXCHANGE_BYTES, WARP, Access
 from relax_mlir.mlir import arith, func, ir, llvm, scf, vector
 
@@ -32,7 +37,7 @@ def ldmatrix(writer: KernelWriter, op: ir.Operation) -> None:
     transposed = ir.BoolAttr(op.attributes["transpose"]).value
     count = ir.IntegerAttr(op.attributes["numTiles"]).value
     registers = _load_matrices(writer, op, place, view.srcMemref, count, transposed)
-    result = llvm.mlir_poison(kind)
+    result = _poison(kind)
     for number, register in enumerate(registers):
         row = _cast(register, ir.VectorType.get([kind.shape[1]], kind.element_type))
         result = vector.insert(row, result, [], [number])
@@ -113,6 +118,11 @@ def _cast(value: ir.Value, kind: ir.Type) -> ir.Value:
     return vector.extract(cast, [], [0])
 
 
+def _poison(kind: ir.Type) -> ir.Value:
+    """A value of any type of which every part is set later."""
+    return ir.Operation.create("ub.poison", [kind]).results[0]
+
+
 # -- mma.sync ---------------------------------------------------------------------------------
 @dataclass(frozen=True)
 class _Product:
@@ -155,11 +165,7 @@ def mma_sync(writer: KernelWriter, op: ir.Operation) -> None:
     kind = _ptx_type(ir.VectorType(a.type).element_type, "tf32Enabled" in op.attributes)
     total = _ptx_type(ir.VectorType(c.type).element_type, False)
     product = _Product(m, n, k, kind, kind, total)
-    shape = ir.VectorType(c.type)
-    flat = vector.shape_cast(
-        ir.VectorType.get([shape.shape[0] * shape.shape[1]], shape.element_type), c
-    )
-    result = _multiply(writer, op, product, [a, b], flat)
+    result = _multiply(writer, op, product, [a, b], flat(c))
     op.results[0].replace_all_uses_with(vector.shape_cast(c.type, result))
     op.erase()
 
@@ -183,10 +189,10 @@ def nvvm_mma_sync(writer: KernelWriter, op: ir.Operation) -> None:
     product = _Product(sizes["m"], sizes["n"], sizes["k"], kinds[0], kinds[1], total)
     element = ir.Type.parse(_STORAGE[total])
     parts = _scalars(operands[2])
-    flat = llvm.mlir_poison(ir.VectorType.get([len(parts)], element))
+    whole = llvm.mlir_poison(ir.VectorType.get([len(parts)], element))
     for number, part in enumerate(parts):
-        flat = vector.insert(part, flat, [], [number])
-    result = _multiply(writer, op, product, [*operands[0], *operands[1]], flat)
+        whole = vector.insert(part, whole, [], [number])
+    result = _multiply(writer, op, product, [*operands[0], *operands[1]], whole)
     scalars = [vector.extract(result, [], [number]) for number in range(len(parts))]
     if isinstance(first, ir.VectorType):  # pairs of f16
         pairs = []

@@ -11,4 +11,6 @@ __all__ = ["emulator_pipeline"]
 
 def emulator_pipeline(checks: bool) -> str:
     """From GPU modules to coroutines in the llvm dialect."""
-    return f"{GpuToEmulator(checks)},{CPU_PIPELINE},{LLVMCoroutines()}"
+    # Transfers of several dimensions become those of one, which the checks know.
+    vectors = "gpu.module(gpu.func(convert-vector-to-scf))"
+    return f"{vectors},{GpuToEmulator(checks)},{CPU_PIPELINE},{LLVMCoroutines()}"

@@ -432,6 +432,5 @@ def test_options_are_checked() -> None:
     with pytest.raises(ValueError, match="one of forward, reverse, random"):
         with emulator.options(order="sideways"):
             pass
-    with pytest.raises(TypeError):
-        with emulator.options(speed=3):
-            pass
+    with pytest.raises(TypeError), emulator.options(speed=3):
+        pass
