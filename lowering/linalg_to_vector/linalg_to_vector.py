@@ -25,6 +25,11 @@ from relax_mlir.lowering.linalg_to_vector.convolution.matching import (
 )
 from relax_mlir.lowering.linalg_to_vector.convolution.padding import Padding, find_padding
 from relax_mlir.lowering.linalg_to_vector.convolution.strategy import emit_convolution
+from relax_mlir.lowering.linalg_to_vector.convolution.winograd import emit_winograd
+from relax_mlir.lowering.linalg_to_vector.convolution.winograd_matching import (
+    Winograd,
+    match_winograd,
+)
 from relax_mlir.lowering.linalg_to_vector.cpu_target import CPUTarget, host_cpu
 from relax_mlir.lowering.linalg_to_vector.loop_nest import LoopNest, Stage, parse
 from relax_mlir.lowering.linalg_to_vector.row_chain import match_row_chain
@@ -128,6 +133,7 @@ class _FunctionLowering:
         self.uses = BufferUses(function)
         self.fills: dict[ir.Value, ir.Operation] = {}
         self.paddings: list[tuple[ir.Operation, Padding]] = []
+        self.winograds: list[Winograd] = []
 
     def run(self) -> None:
         self._lower_region(self.function.regions[0])
@@ -140,7 +146,7 @@ class _FunctionLowering:
     def _lower_block(self, block: ir.Block) -> None:
         outer_fills, self.fills = self.fills, {}
         operations = [op.operation for op in block.operations]
-        operations = self._without_borders(operations)
+        operations = self._without_borders(self._without_winograd(operations))
         while operations:
             op = operations.pop(0)
             if op.name == "linalg.fill" and self.uses.is_private(op.operands[1]):
@@ -191,7 +197,7 @@ class _FunctionLowering:
     def _lower_op(self, op: ir.Operation, following: list[ir.Operation]) -> None:
         """Lower an operation, with the one that consumes it where that can be fused, which then
         is no longer among the following ones."""
-        if self._lower_convolution(op, following):
+        if self._lower_winograd(op, following) or self._lower_convolution(op, following):
             return
         nest = parse(op, quotients=True)
         if nest is None:
@@ -255,7 +261,12 @@ class _FunctionLowering:
         """The elementwise operation that alone reads what `op` computes, if it can run with it."""
         if not any(nest.reduction) or len(nest.body.results) != 1:
             return None
-        buffer = nest.operands[nest.body.results[0]].value
+        return self._only_consumer(op, nest.operands[nest.body.results[0]].value, following)
+
+    def _only_consumer(
+        self, op: ir.Operation, buffer: ir.Value, following: list[ir.Operation]
+    ) -> ir.Operation | None:
+        """The operation that alone reads a temporary that `op` writes, if it can run with it."""
         readers = self.uses.remaining_users(buffer, op)
         if not self.uses.is_temporary(buffer) or len(readers) != 1:
             return None
@@ -314,6 +325,50 @@ class _FunctionLowering:
             self.paddings.append((op, padding))
             dropped += padding.members
         return [op for op in operations if op not in dropped]
+
+    def _without_winograd(self, operations: list[ir.Operation]) -> list[ir.Operation]:
+        """The operations of a block without those of Winograd convolutions but the last."""
+        dropped: list[ir.Operation] = []
+        for op in operations:
+            found = match_winograd(op, self.uses)
+            if found is not None:
+                self.winograds.append(found)
+                dropped += [found.fill, *found.members]
+        return [op for op in operations if op not in dropped]
+
+    def _lower_winograd(self, op: ir.Operation, following: list[ir.Operation]) -> bool:
+        """Lower the last operation of a Winograd convolution, with the one that consumes it where
+        that can be fused."""
+        win = next((win for win in self.winograds if win.last == op), None)
+        nest = None if win is None else parse(win.fill)
+        if win is None or nest is None:
+            return False
+        for value in (win.data, win.weight):
+            if value in self.fills:
+                self._emit_plain(self.fills.pop(value))
+        out = nest.body.results[0]
+        epilogue: Stage | None = None
+        consumer = self._only_consumer(op, nest.operands[out].value, following)
+        following_nest = None if consumer is None else parse(consumer)
+        joined = None if following_nest is None else with_epilogue(nest, following_nest)
+        if (
+            consumer is not None
+            and joined is not None
+            and _fits_column(joined[0], joined[1], 3)
+            and not any(self.uses.may_overlap(o, win.data) for o in outputs_of(consumer))
+        ):
+            nest, epilogue = joined
+            self._drop_fills(nest, epilogue)
+            self.uses.move_definitions_up(consumer, op)
+        with ir.InsertionPoint(op), op.location:
+            emit_winograd(self.builder, win, nest, epilogue, self.target)
+        if epilogue is not None and consumer is not None:
+            following.remove(consumer)
+            consumer.erase()
+        op.erase()
+        for member in reversed((win.fill, *win.members)):
+            member.erase()
+        return True
 
     def _lower_convolution(self, op: ir.Operation, following: list[ir.Operation]) -> bool:
         """Lower an operation that is a convolution, with the one that consumes it where that can

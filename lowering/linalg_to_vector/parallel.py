@@ -14,10 +14,10 @@ from relax_mlir.lowering.linalg_to_vector.body import body_cost
 from relax_mlir.lowering.linalg_to_vector.builder import Builder, Index
 from relax_mlir.lowering.linalg_to_vector.loop_nest import Extent, LoopNest
 
-__all__ = ["choose_split", "emit_split", "restricted"]
+__all__ = ["MIN_WORK", "choose_split", "emit_split", "restricted"]
 
 # Starting and joining threads takes some microseconds: so many operations must be worth it.
-_MIN_WORK = 1 << 21
+MIN_WORK = 1 << 21
 
 
 def choose_split(
@@ -30,7 +30,7 @@ def choose_split(
         return None
     cost = max(1, body_cost(nest.body.block))
     work = cost * math.prod(size for size in sizes if size is not None)
-    if work < _MIN_WORK:
+    if work < MIN_WORK:
         return None
     for dim, multiple in dims:
         size = sizes[dim]

@@ -119,6 +119,20 @@ def ConvolutionToMatmul() -> Pass:
     return _lowering("ConvolutionToMatmul", "relax-convolution-to-matmul")
 
 
+def TransformConvolutionWeights(accuracy: str | None = None) -> Pass:
+    """Choose the form of convolutions with constant weights, and transform and pack those.
+
+    `accuracy` is "default" for the fastest form or "exact" for no more error than a direct
+    convolution has; without it the PassContext's `convolution-accuracy` and then the target's
+    count.
+    """
+    asked = PassContext.current().config.get("convolution-accuracy", "")
+    chosen = asked if accuracy is None else accuracy
+    return _lowering(
+        "TransformConvolutionWeights", "relax-transform-convolution-weights", accuracy=chosen
+    )
+
+
 def PackConstantWeights() -> Pass:
     """Lay out constant weights of matmuls as the panels that kernels read."""
     return _lowering("PackConstantWeights", "relax-pack-constant-weights")

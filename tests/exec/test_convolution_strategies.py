@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import random
 
+import numpy as np
 import pytest
 
-from tests.exec.convolution_cases import Case, check
+from relax_mlir import relax
+from relax_mlir.errors import PassError
+from relax_mlir.transform import PassContext
+from tests.exec.convolution_cases import Case, arguments_of, check, module_of
 
 SAME3, SAME5 = (1, 1, 1, 1), (2, 2, 2, 2)
 
@@ -76,3 +80,79 @@ def test_random_shapes(seed: int) -> None:
 @pytest.mark.parametrize("name", ["same", "large weight", "depthwise", "images", "1-d"])
 def test_two_threads(name: str) -> None:
     check(SHAPES[name], target="llvm -num-cores=2")
+
+
+CONSTANT = {
+    "four outputs": Case((17, 22), 24, 64, (3, 3), padding=SAME3, epilogue="brm"),
+    "two outputs": Case((9, 8), 40, 48, (3, 3), padding=(0, 1, 1, 0), epilogue="bs"),
+    "no border": Case((18, 18), 16, 32, (3, 3)),
+    "tail of channels": Case((13, 14), 21, 39, (3, 3), padding=SAME3, epilogue="b"),
+    "images": Case((14, 14), 32, 32, (3, 3), padding=SAME3, batch=3, epilogue="m"),
+    "stride 2": Case((19, 23), 40, 64, (3, 3), (2, 2), SAME3, epilogue="bm"),
+    "five taps": Case((16, 19), 24, 32, (5, 5), padding=SAME5, epilogue="b"),
+    "unequal taps": Case((16, 19), 24, 32, (3, 5), padding=(1, 2, 1, 2)),
+    "panels": Case((9, 10), 40, 96, (3, 3), (2, 1), SAME3, epilogue="brm"),
+    "panels, dilated": Case((12, 14), 64, 64, (3, 3), (1, 1), SAME5, (2, 2), epilogue="b"),
+    "single tile": Case((4, 3), 64, 64, (3, 3), padding=SAME3),
+}
+
+
+@pytest.mark.parametrize("name", CONSTANT)
+def test_constant_weights(name: str) -> None:
+    check(CONSTANT[name], constant=True)
+
+
+@pytest.mark.parametrize("seed", range(100, 108))
+def test_random_constant_weights(seed: int) -> None:
+    pick = random.Random(seed)
+    kernel, stride = pick.choice([(3, 3), (2, 3), (5, 4), (3, 7)]), pick.choice([1, 2])
+    padding = tuple(pick.randint(0, 3) for _ in range(4))
+    sizes = (pick.randint(9, 30), pick.randint(9, 30))
+    channels, outputs = pick.randint(8, 40), pick.choice([16, 24, 32, 64, 100])
+    epilogue = pick.choice(["", "bm", "brm"])
+    batch = pick.randint(1, 2)
+    case = Case(sizes, channels, outputs, kernel, (stride, stride), padding, (1, 1), 1, batch,
+                epilogue)  # fmt: skip
+    check(case, seed, constant=True)
+
+
+def test_winograd_on_two_threads() -> None:
+    case = Case((30, 30), 40, 64, (3, 3), padding=SAME3, epilogue="brm")
+    check(case, constant=True, target="llvm -num-cores=2")
+
+
+def _functions(case: Case, **config: str) -> set[str]:
+    """The names of the functions that a convolution with a constant weight becomes."""
+    arguments, _ = arguments_of(case, 0)
+    with PassContext(config={key.replace("_", "-"): value for key, value in config.items()}):
+        transformed = relax.transform.TransformConvolutionWeights()(module_of(case, arguments[1]))
+    return {variable.name_hint for variable in transformed.get_global_vars()} - {"main"}
+
+
+def test_accuracy_setting() -> None:
+    case = Case((28, 28), 64, 64, (3, 3), padding=SAME3)
+    assert _functions(case) == {"conv2d_winograd"}
+    exact = relax.transform.TransformConvolutionWeights("exact")(module_of(case, _weight(case)))
+    by_config = _functions(case, convolution_accuracy="exact")
+    assert by_config == {"conv2d_winograd"}
+    # Tiles of two outputs have four products along an axis, those of four have six.
+    assert "bgemm = T.alloc_buffer((4, 4, " in exact.script()
+    fast = relax.transform.TransformConvolutionWeights()(module_of(case, _weight(case)))
+    assert "bgemm = T.alloc_buffer((6, 6, " in fast.script()
+    with pytest.raises(
+        PassError, match="convolution-accuracy is 'fine', expected default or exact"
+    ):
+        relax.transform.TransformConvolutionWeights("fine")(module_of(case, _weight(case)))
+
+
+def _weight(case: Case) -> np.ndarray:
+    return arguments_of(case, 0)[0][1]
+
+
+@pytest.mark.parametrize(("kernel", "stride", "limit"), [(3, 1, 4e-6), (3, 2, 1e-6), (5, 1, 2e-5)])
+def test_errors_of_winograd(kernel: int, stride: int, limit: float) -> None:
+    """Relative to the largest output; the limits are about three times what is measured."""
+    side = kernel // 2
+    case = Case((40, 40), 64, 128, (kernel, kernel), (stride, stride), (side,) * 4)
+    assert _functions(case) == {"conv2d_winograd"}
+    check(case, constant=True, tolerance=limit)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from relax_mlir.lowering.linalg_to_vector.convolution.matching import Convolution
+from relax_mlir.lowering.linalg_to_vector.convolution.winograd_matching import Winograd
 from relax_mlir.lowering.linalg_to_vector.cpu_target import CPUTarget
 from relax_mlir.lowering.linalg_to_vector.loop_nest import ONE, ZERO
 
@@ -15,6 +16,7 @@ __all__ = [
     "even_pieces",
     "weight_is_larger",
     "weight_stays_in_cache",
+    "winograd_tile_rows",
     "worth_packing",
 ]
 
@@ -141,3 +143,15 @@ def depthwise_pixels(conv: Convolution, target: CPUTarget) -> int:
     taps = conv.row_taps or 1
     free = target.vector_registers - 2 - min(taps, target.vector_registers // 3)
     return max(1, min(_MAX_PIXELS, free, max(4, 100 // taps)))
+
+
+def winograd_tile_rows(win: Winograd, target: CPUTarget) -> int:
+    """Rows of tiles that go through all steps of a Winograd convolution together: few enough that
+    transformed data and products stay in the second-level cache, enough to fill register tiles."""
+    products = win.rows.products * win.columns.products
+    row = win.columns.tiles * products * (win.channels + win.outputs) * 4
+    rows = max(1, min(win.rows.tiles, int(0.6 * target.l2_bytes) // row))
+    least = max(1, -(-_CHAINS // win.columns.tiles))
+    rows = min(win.rows.tiles, max(rows, least))
+    whole = [r for r in range(rows, 0, -1) if win.rows.tiles % r == 0]
+    return whole[0] if 2 * whole[0] > rows else rows

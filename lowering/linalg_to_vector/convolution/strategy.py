@@ -13,13 +13,11 @@ from relax_mlir.lowering.linalg_to_vector.convolution.direct import emit_direct
 from relax_mlir.lowering.linalg_to_vector.convolution.matching import Convolution
 from relax_mlir.lowering.linalg_to_vector.cpu_target import CPUTarget
 from relax_mlir.lowering.linalg_to_vector.loop_nest import ZERO
-from relax_mlir.lowering.linalg_to_vector.parallel import emit_split
+from relax_mlir.lowering.linalg_to_vector.parallel import MIN_WORK, emit_split
 from relax_mlir.mlir import ir
 
 __all__ = ["emit_convolution"]
 
-# Starting and joining threads takes some microseconds: so many operations must be worth it.
-_MIN_WORK = 1 << 21
 # Pieces of output channels are multiples of this.
 _CHANNEL_PIECE = 64
 
@@ -38,7 +36,7 @@ def emit_convolution(
 
     sizes = [extent.static for extent in conv.nest.extents]
     known = [size for size in sizes if size is not None]
-    if target.num_cores < 2 or len(known) < len(sizes) or math.prod(known) < _MIN_WORK:
+    if target.num_cores < 2 or len(known) < len(sizes) or math.prod(known) < MIN_WORK:
         whole()
         return
     cores = target.num_cores

@@ -30,6 +30,7 @@ from relax_mlir.topi.nn.conv import (
     group_conv2d_nchw,
     group_conv2d_transpose_nchw,
 )
+from relax_mlir.topi.nn.conv_panels import conv2d_nhwc_panels, weight_panels
 from relax_mlir.topi.nn.dense import batch_matmul, dense, flatten, matmul
 from relax_mlir.topi.nn.loss import nll_loss
 from relax_mlir.topi.nn.norm import batch_norm, group_norm, instance_norm, layer_norm, rms_norm
@@ -45,14 +46,17 @@ from relax_mlir.topi.nn.pooling import (
     pool3d,
 )
 from relax_mlir.topi.nn.softmax import fast_softmax, log_softmax, softmax
+from relax_mlir.topi.nn.winograd import bilinear, conv2d_winograd_nhwc, transform_weight
 
 __all__ = [
     "adaptive_pool", "adaptive_pool1d", "adaptive_pool3d", "avg_pool2d_backward", "batch_matmul",
-    "batch_norm", "circular_pad", "conv", "conv1d", "conv1d_ncw", "conv1d_transpose_ncw", "conv2d",
-    "conv2d_nchw", "conv2d_nhwc", "conv2d_transpose_nchw", "conv3d", "conv_transpose", "dense",
+    "batch_norm", "bilinear", "circular_pad", "conv", "conv1d", "conv1d_ncw",
+    "conv1d_transpose_ncw", "conv2d", "conv2d_nchw", "conv2d_nhwc", "conv2d_nhwc_panels",
+    "conv2d_transpose_nchw", "conv2d_winograd_nhwc", "conv3d", "conv_transpose", "dense",
     "fast_softmax", "flatten", "gelu", "gelu_tanh", "global_pool", "group_conv2d_nchw",
     "group_conv2d_transpose_nchw", "group_norm", "instance_norm", "layer_norm", "leaky_relu",
     "log_softmax", "matmul", "max_pool2d_backward", "mirror_pad", "nll_loss", "nll_loss_backward",
     "pad", "pixel_shuffle", "pool1d", "pool2d", "pool3d", "prelu", "reflect_pad", "relu", "relu6",
-    "replicate_pad", "rms_norm", "selu", "silu", "softmax", "softplus",
+    "replicate_pad", "rms_norm", "selu", "silu", "softmax", "softplus", "transform_weight",
+    "weight_panels",
 ]  # fmt: skip

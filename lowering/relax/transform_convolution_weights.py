@@ -1,0 +1,152 @@
+"""relax-transform-convolution-weights."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from relax_mlir import te, topi
+from relax_mlir.dialects.relax import layouts
+from relax_mlir.dialects.relax.spec import attributes_of, spec_of
+from relax_mlir.lowering.linalg_to_vector.convolution.forms import (
+    ConvolutionShape,
+    Form,
+    choose_form,
+)
+from relax_mlir.lowering.linalg_to_vector.cpu_target import host_cpu
+from relax_mlir.lowering.passes import ModuleState, Pass, register_pass
+from relax_mlir.lowering.relax.constant_values import ConstantValues
+from relax_mlir.lowering.relax.functions import relax_functions, walk
+from relax_mlir.lowering.relax.rewriting import OperatorWriter, dims_of, dtype_of, replace
+from relax_mlir.lowering.relax_to_tir.operands import call_tensors
+from relax_mlir.lowering.relax_to_tir.prim_funcs import PrimFuncs
+from relax_mlir.mlir import ir
+
+
+@register_pass("relax-transform-convolution-weights")
+@dataclass(frozen=True)
+class TransformConvolutionWeights(Pass):
+    """Choose the form of convolutions with constant weights, and transform and pack those.
+
+    A convolution of float32 images with their channels last, one group, becomes a call of a
+    TensorIR function: the transforms and products of a Winograd algorithm, or a direct convolution,
+    each with the weight in panels as its kernel reads them.  The cost model is in
+    `lowering/linalg_to_vector/convolution/forms.py`.
+
+    accuracy: "exact" for no more error than a direct convolution has, "default" for the fastest
+    form; if empty, the target's `convolution-accuracy`, else the default.
+    """
+
+    accuracy: str = ""
+
+    def run(self, state: ModuleState) -> None:
+        attributes = getattr(state.target, "attrs", {})
+        accuracy = self.accuracy or attributes.get("convolution-accuracy", "default")
+        values, made = ConstantValues(state), PrimFuncs(state)
+        for function in relax_functions(state):
+            for op in list(walk(function)):
+                spec = spec_of(op)
+                shape = None
+                if spec is not None and spec.name == "nn.conv2d":
+                    shape = _shape(op)
+                weight = None if shape is None else values.of(op.operands[1])
+                if shape is None or weight is None:
+                    continue
+                form = choose_form(shape, host_cpu(), accuracy)
+                _rewrite(op, shape, form, weight, state, made)
+
+
+def _shape(op: ir.Operation) -> ConvolutionShape | None:
+    """The sizes of a convolution, if all but the number of images are known and the rest is as the
+    forms need it."""
+    attributes = attributes_of(op)
+    data, weight, out = (dims_of(v) for v in (*op.operands, op.results[0]))
+    plain = (
+        attributes["data_layout"] == "NHWC"
+        and attributes["out_layout"] in (None, "NHWC")
+        and attributes["kernel_layout"] == "HWIO"
+        and attributes["groups"] == 1
+        and all(dtype_of(v) == "float32" for v in (*op.operands, op.results[0]))
+    )
+    if not plain or data is None or weight is None or out is None:
+        return None
+    sizes = [dim for dim in (*data[1:], *weight, *out[1:]) if isinstance(dim, int)]
+    if len(sizes) != 10 or 0 in sizes:
+        return None
+    height, width, channels, kh, kw, _, outputs, out_h, out_w, _ = sizes
+    top, left = _padding(attributes)[:2]
+    strides, dilation = (
+        layouts.per_dimension(attributes[name], 2, name) for name in ("strides", "dilation")
+    )
+    return ConvolutionShape(
+        (height, width), (out_h, out_w), channels, outputs, (kh, kw),
+        (strides[0], strides[1]), (dilation[0], dilation[1]), (top, left),
+    )  # fmt: skip
+
+
+def _padding(attributes: dict[str, Any]) -> list[int]:
+    """Elements on the top, the left, the bottom and the right."""
+    pairs = layouts.padding_pairs(attributes["padding"], 2)
+    return [low for low, _ in pairs] + [high for _, high in pairs]
+
+
+def _rewrite(
+    op: ir.Operation,
+    shape: ConvolutionShape,
+    form: Form,
+    weight: np.ndarray,
+    state: ModuleState,
+    made: PrimFuncs,
+) -> None:
+    name, compute, transformed = _function(op, shape, form, weight)
+    if compute is None:
+        return
+    write = OperatorWriter(op, state.constants)
+    constant = write.constant(transformed, "float32")
+    kind = op.results[0].type
+    replace(op, call_tensors(op, name, compute, [op.operands[0], constant], kind, state, made))
+
+
+def _function(
+    op: ir.Operation, shape: ConvolutionShape, form: Form, weight: np.ndarray
+) -> tuple[str, Callable[..., te.Tensor] | None, np.ndarray]:
+    """The name of the function, what it computes, and its weight."""
+    if form.rows is not None and form.columns is not None:
+        products = topi.nn.transform_weight(weight, form.rows, form.columns)
+        if form.panel:
+            products = np.moveaxis(topi.nn.weight_panels(products, form.panel), 0, 2)
+        winograd = partial(_winograd, shape=shape, form=form)
+        return "conv2d_winograd", winograd, np.ascontiguousarray(products, np.float32)
+    if form.panel:
+        direct = partial(_direct, shape=shape, padding=_padding(attributes_of(op)))
+        return "conv2d_panels", direct, topi.nn.weight_panels(weight, form.panel)
+    return "", None, weight
+
+
+def _winograd(
+    data: te.Tensor, weight: te.Tensor, sizes: list[Any], *, shape: ConvolutionShape, form: Form
+) -> te.Tensor:
+    assert form.rows is not None and form.columns is not None
+    return topi.nn.conv2d_winograd_nhwc(
+        data, weight, shape.padding, form.rows, form.columns, sizes[1:3]
+    )
+
+
+def _direct(
+    data: te.Tensor,
+    weight: te.Tensor,
+    sizes: list[Any],
+    *,
+    shape: ConvolutionShape,
+    padding: list[int],
+) -> te.Tensor:
+    return topi.nn.conv2d_nhwc_panels(
+        data, weight, shape.strides, padding, shape.dilation, sizes[1:3]
+    )
+
+
+__all__ = ["TransformConvolutionWeights"]

@@ -1,0 +1,248 @@
+"""Winograd convolutions: fewer multiplications by transforming tiles of the data and the weight.
+
+A one-dimensional convolution of a tile, `y[i] = sum_t x[i * stride + t] w[t]` for m outputs, is
+written `y = A ((G w) * (B x))` with an elementwise product of P elements.  Over two axes the three
+transforms are applied to each, and the product, summed over channels, is P * P matrix products.
+The matrices are those of Cook and Toom for the interpolation points 0, +-3/4, +-3/2 and infinity,
+which have about half the error of the usual integers (Barabasz and others, "Error analysis and
+improving the accuracy of Winograd convolution for deep neural networks", 2020); with stride 2 the
+even and the odd taps are a convolution each, of stride 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from relax_mlir.errors import Error
+from relax_mlir.te.operation import compute, reduce_axis
+from relax_mlir.te.reducers import sum as te_sum
+from relax_mlir.te.tensor import Tensor
+from relax_mlir.tir import operators as O
+from relax_mlir.tir.expr import PrimExpr, Select
+from relax_mlir.topi.common import as_int
+from relax_mlir.topi.nn.pad import pad
+
+__all__ = ["Bilinear", "bilinear", "conv2d_winograd_nhwc", "transform_weight"]
+
+_Matrix = list[list[Fraction]]
+_POINTS = [Fraction(n, d) for n, d in ((0, 1), (3, 4), (-3, 4), (3, 2), (-3, 2), (3, 8), (-3, 8))]
+_FEW_POINTS = [Fraction(n) for n in (0, 1, -1)]
+
+
+@dataclass(frozen=True)
+class Bilinear:
+    """`output` positions of a convolution with `taps` taps as `y = A ((G w) * (B x))`.
+
+    a: output x products; g: products x taps; b: products x elements of x.
+    """
+
+    output: int
+    taps: int
+    stride: int
+    a: np.ndarray
+    g: np.ndarray
+    b: np.ndarray
+
+    @property
+    def products(self) -> int:
+        return self.b.shape[0]
+
+    @property
+    def reach(self) -> int:
+        """Elements of x that a tile reads."""
+        return self.b.shape[1]
+
+    @property
+    def step(self) -> int:
+        """Elements of x from one tile to the next."""
+        return self.output * self.stride
+
+
+@cache
+def bilinear(output: int, taps: int, stride: int = 1) -> Bilinear:
+    """The algorithm for tiles of `output` positions; Error if there are not enough points."""
+    if stride == 1:
+        a, g, b = _cook_toom(output, taps)
+    elif stride == 2:
+        a, g, b = _even_and_odd(output, taps)
+    else:
+        raise Error(f"winograd: strides 1 and 2 are known, given {stride}")
+    return Bilinear(output, taps, stride, *(np.array(m, np.float64) for m in (a, g, b)))
+
+
+def _cook_toom(output: int, taps: int) -> tuple[_Matrix, _Matrix, _Matrix]:
+    """A, G, B for finite points and infinity."""
+    if taps == 1:
+        identity = [[Fraction(int(i == j)) for j in range(output)] for i in range(output)]
+        return identity, [[Fraction(1)] for _ in range(output)], identity
+    count = output + taps - 1
+    points = (_FEW_POINTS if count <= 4 else _POINTS)[: count - 1]
+    if len(points) != count - 1:
+        raise Error(f"winograd: {output} outputs of {taps} taps need {count - 1} points")
+    one, zero = Fraction(1), Fraction(0)
+    scale = [_product([p - q for q in points if q != p]) for p in points]
+    a = [[p**i for p in points] + [Fraction(int(i == output - 1))] for i in range(output)]
+    g = [[p**j / f for j in range(taps)] for p, f in zip(points, scale, strict=True)]
+    g.append([zero] * (taps - 1) + [one])
+    b = [[*_polynomial([q for q in points if q != p]), zero] for p in points]
+    b.append(_polynomial(points))
+    return a, g, b
+
+
+def _product(factors: Sequence[Fraction]) -> Fraction:
+    total = Fraction(1)
+    for factor in factors:
+        total *= factor
+    return total
+
+
+def _polynomial(roots: Sequence[Fraction]) -> list[Fraction]:
+    """Coefficients of the product of `x - root`, the constant first."""
+    found = [Fraction(1)]
+    for root in roots:
+        shifted = [Fraction(0), *found]
+        found = [s - root * c for s, c in zip(shifted, [*found, Fraction(0)], strict=True)]
+    return found
+
+
+def _even_and_odd(output: int, taps: int) -> tuple[_Matrix, _Matrix, _Matrix]:
+    """A convolution of stride 2 as the sum of two of stride 1, on even and odd elements."""
+    reach = 2 * (output - 1) + taps
+    zero = Fraction(0)
+    a: _Matrix = [[] for _ in range(output)]
+    g: _Matrix = []
+    b: _Matrix = []
+    for parity in (0, 1):
+        own = len(range(parity, taps, 2))
+        if not own:
+            continue
+        a_part, g_part, b_part = _cook_toom(output, own)
+        for row, part in zip(a, a_part, strict=True):
+            row += part
+        for line in g_part:
+            g.append([zero] * taps)
+            g[-1][parity::2] = line
+        for line in b_part:
+            b.append([zero] * reach)
+            b[-1][parity : parity + 2 * len(line) : 2] = line
+    return a, g, b
+
+
+def transform_weight(weight: np.ndarray, rows: Bilinear, columns: Bilinear) -> np.ndarray:
+    """A weight [kh, kw, I, O] as [products of rows, products of columns, I, O] in float64."""
+    return np.einsum("pa,qb,abio->pqio", rows.g, columns.g, weight.astype(np.float64))
+
+
+def _constant_matrix(values: np.ndarray, dtype: str, name: str) -> Tensor:
+    """A matrix whose elements are in the program."""
+
+    def one_of(index: Any, choices: Sequence[PrimExpr]) -> PrimExpr:
+        found = choices[-1]
+        for position in reversed(range(len(choices) - 1)):
+            found = Select(O.equal(index, position), choices[position], found)
+        return found
+
+    def element(i: Any, j: Any) -> PrimExpr:
+        lines = [[O.const(float(value), dtype) for value in line] for line in values]
+        return one_of(i, [one_of(j, line) for line in lines])
+
+    return compute(values.shape, element, name)
+
+
+def conv2d_winograd_nhwc(
+    data: Tensor,
+    weight: Tensor,
+    padding: Sequence[int],
+    rows: Bilinear,
+    columns: Bilinear,
+    sizes: Sequence[PrimExpr | int],
+) -> Tensor:
+    """A convolution [N, H, W, C] to [N, *sizes, O] with a weight that `transform_weight` has
+    transformed, [products of rows, products of columns, I, O], or the same with the output channels
+    in panels, [P, Q, O / panel, I, panel].  `padding` is (top, left): what else surrounds the data
+    follows from the sizes.  Raises Error if the spatial sizes are not known."""
+    height, width = (as_int(size) for size in sizes)
+    known = [as_int(data.shape[1]), as_int(data.shape[2])]
+    if height is None or width is None or None in known:
+        raise Error("winograd: the size of the image has to be known")
+    axes = (rows, columns)
+    tiles = [-(-s // x.output) for s, x in zip((height, width), axes, strict=True)]
+    wanted = [(t - 1) * x.step + x.reach for t, x in zip(tiles, axes, strict=True)]
+    after = [w - p - (k or 0) for w, p, k in zip(wanted, padding, known, strict=True)]
+    if any(padding) or any(after):
+        data = pad(data, [0, *padding, 0], [0, *after, 0], name="pad_temp")
+    transformed = _transformed_data(data, rows, columns, tiles, wanted[1])
+    return _output(_products(transformed, weight), rows, columns, (height, width))
+
+
+def _pair_of_matrices(
+    first: np.ndarray, second: np.ndarray, dtype: str, name: str
+) -> tuple[Tensor, Tensor]:
+    """The matrices for rows and columns, one where they are equal."""
+    rows = _constant_matrix(first, dtype, f"{name}_rows")
+    if np.array_equal(first, second):
+        return rows, rows
+    return rows, _constant_matrix(second, dtype, f"{name}_columns")
+
+
+def _transformed_data(
+    data: Tensor, rows: Bilinear, columns: Bilinear, tiles: Sequence[int], width: int
+) -> Tensor:
+    """Tiles of data [N, H, W, C] as [P, Q, N, tiles of rows, tiles of columns, C]."""
+    batch, channels = data.shape[0], data.shape[3]
+    b_rows, b_columns = _pair_of_matrices(rows.b, columns.b, data.dtype, "B")
+    i, j = reduce_axis((0, rows.reach), "i"), reduce_axis((0, columns.reach), "j")
+
+    def along_rows(p: Any, n: Any, th: Any, x: Any, c: Any) -> PrimExpr:
+        element = data(n, O.add(O.multiply(th, rows.step), i.var), x, c)
+        return te_sum(O.multiply(b_rows(p, i.var), element), axis=i)
+
+    half = compute([rows.products, batch, tiles[0], width, channels], along_rows, "input_rows")
+
+    def along_columns(p: Any, q: Any, n: Any, th: Any, tw: Any, c: Any) -> PrimExpr:
+        element = half(p, n, th, O.add(O.multiply(tw, columns.step), j.var), c)
+        return te_sum(O.multiply(b_columns(q, j.var), element), axis=j)
+
+    shape = [rows.products, columns.products, batch, *tiles, channels]
+    return compute(shape, along_columns, "input_transform")
+
+
+def _products(data: Tensor, weight: Tensor) -> Tensor:
+    """A matrix product for each element of a tile."""
+    panel = as_int(weight.shape[4]) if weight.ndim == 5 else None
+    outputs = weight.shape[3] if panel is None else O.multiply(weight.shape[2], panel)
+    k = reduce_axis((0, data.shape[5]), "k")
+
+    def product(p: Any, q: Any, n: Any, th: Any, tw: Any, o: Any) -> PrimExpr:
+        if panel is None:
+            factor = weight(p, q, k.var, o)
+        else:
+            factor = weight(p, q, O.floordiv(o, panel), k.var, O.floormod(o, panel))
+        return te_sum(O.multiply(data(p, q, n, th, tw, k.var), factor), axis=k)
+
+    return compute([*data.shape[:5], outputs], product, "bgemm")
+
+
+def _output(products: Tensor, rows: Bilinear, columns: Bilinear, sizes: tuple[int, int]) -> Tensor:
+    """Products transformed back to [N, *sizes, O]."""
+    a_rows, a_columns = _pair_of_matrices(rows.a, columns.a, products.dtype, "A")
+    p, q = reduce_axis((0, rows.products), "p"), reduce_axis((0, columns.products), "q")
+
+    def along_rows(y: Any, q: Any, n: Any, th: Any, tw: Any, o: Any) -> PrimExpr:
+        return te_sum(O.multiply(a_rows(y, p.var), products(p.var, q, n, th, tw, o)), axis=p)
+
+    half = compute([rows.output, *products.shape[1:]], along_rows, "output_rows")
+
+    def along_columns(n: Any, h: Any, w: Any, o: Any) -> PrimExpr:
+        tile = O.floordiv(h, rows.output), O.floordiv(w, columns.output)
+        element = half(O.floormod(h, rows.output), q.var, n, *tile, o)
+        return te_sum(O.multiply(a_columns(O.floormod(w, columns.output), q.var), element), axis=q)
+
+    shape = [products.shape[2], *sizes, products.shape[5]]
+    return compute(shape, along_columns, "conv2d_winograd", "conv2d_winograd_nhwc")

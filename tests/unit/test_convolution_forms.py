@@ -1,0 +1,116 @@
+"""The algorithms of Winograd, and what the cost model chooses for well-known layers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from relax_mlir.errors import Error, PassError
+from relax_mlir.lowering.linalg_to_vector.convolution.cost import (
+    choose_register_tile,
+    even_pieces,
+)
+from relax_mlir.lowering.linalg_to_vector.convolution.forms import ConvolutionShape, choose_form
+from relax_mlir.lowering.linalg_to_vector.convolution.loops import row_tiles
+from relax_mlir.lowering.linalg_to_vector.convolution.matching import Window
+from relax_mlir.lowering.linalg_to_vector.cpu_target import CPUTarget
+from relax_mlir.topi.nn import bilinear
+
+AVX512 = CPUTarget(vector_bits=512, vector_registers=32)
+AVX2 = CPUTarget(vector_bits=256, vector_registers=16)
+
+
+@pytest.mark.parametrize("stride", [1, 2])
+@pytest.mark.parametrize("taps", [1, 2, 3, 4, 5, 7])
+@pytest.mark.parametrize("output", [1, 2, 3, 4])
+def test_bilinear_algorithms(output: int, taps: int, stride: int) -> None:
+    if stride == 1 and output + taps - 1 > 8:
+        with pytest.raises(Error, match=r"winograd: \d outputs of \d taps need \d+ points"):
+            bilinear(output, taps, stride)
+        return
+    algorithm = bilinear(output, taps, stride)
+    random = np.random.default_rng(output * 10 + taps)
+    x, w = random.standard_normal(algorithm.reach), random.standard_normal(taps)
+    expected = [x[i * stride : i * stride + taps] @ w for i in range(output)]
+    got = algorithm.a @ ((algorithm.g @ w) * (algorithm.b @ x))
+    np.testing.assert_allclose(got, expected, atol=1e-11)
+    assert algorithm.reach == (output - 1) * stride + taps
+
+
+def test_strides_of_algorithms() -> None:
+    with pytest.raises(Error, match="winograd: strides 1 and 2 are known, given 3"):
+        bilinear(2, 3, 3)
+
+
+def _shape(
+    channels: int, outputs: int, size: int, kernel: int = 3, stride: int = 1
+) -> ConvolutionShape:
+    side = kernel // 2
+    out = (size + 2 * side - kernel) // stride + 1
+    return ConvolutionShape(
+        (size, size), (out, out), channels, outputs, (kernel, kernel), (stride, stride), (1, 1),
+        (side, side),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("shape", "outputs"),
+    [
+        (_shape(64, 64, 56), (4, 4)),  # ResNet's stages
+        (_shape(128, 128, 28), (4, 4)),
+        (_shape(256, 256, 14), (4, 4)),
+        (_shape(64, 64, 224), (4, 4)),  # VGG
+        (_shape(3, 64, 224), None),  # too few channels for what the transforms cost
+        (_shape(3, 64, 224, 7, 2), None),
+        (_shape(64, 256, 56, 1), None),
+        (_shape(64, 64, 56, 3, 3), None),
+        (_shape(64, 64, 4), (2, 2)),  # tiles of four would be the whole image
+        (_shape(64, 64, 2), None),
+    ],
+)
+def test_forms(shape: ConvolutionShape, outputs: tuple[int, int] | None) -> None:
+    form = choose_form(shape, AVX512)
+    found = (
+        None
+        if form.rows is None or form.columns is None
+        else (
+            form.rows.output,
+            form.columns.output,
+        )
+    )
+    assert found == outputs
+    exact = choose_form(shape, AVX512, "exact")
+    assert exact.rows is None or exact.rows.output == 2
+    assert exact.cost >= form.cost
+
+
+def test_unknown_accuracy() -> None:
+    with pytest.raises(PassError, match="convolution-accuracy is 'low', expected default or exact"):
+        choose_form(_shape(64, 64, 56), AVX512, "low")
+
+
+@pytest.mark.parametrize("target", [AVX512, AVX2, CPUTarget()])
+@pytest.mark.parametrize("pixels", [1, 7, 14, 28, 56, 100, None])
+@pytest.mark.parametrize("channels", [1, 16, 24, 64, 512, None])
+def test_register_tiles_fit(target: CPUTarget, pixels: int | None, channels: int | None) -> None:
+    tile = choose_register_tile(pixels, channels, target.lanes(32), target)
+    needed = tile.pixels * tile.vectors + tile.vectors + 1
+    assert needed <= target.vector_registers
+    assert pixels is None or tile.pixels <= pixels
+
+
+def test_even_pieces() -> None:
+    assert even_pieces(56, 14) == [14] * 4
+    assert even_pieces(16, 14) == [8, 8]
+    assert even_pieces(30, 14) == [10] * 3
+    assert even_pieces(29, 14) == [10, 10, 9]
+    assert even_pieces(1, 14) == [1]
+
+
+def test_row_tiles_select_taps() -> None:
+    """Tiles at a border know which positions each tap is good for; those between are alike."""
+    window = Window(0, 1, stride=1, dilation=1, low=1, size=12, checked=True)
+    first, middle, last = row_tiles(12, 3, window, 3)[0:3]
+    assert (first.start, first.taps) == (0, ((1, 2), (0, 1, 2), (0, 1, 2)))
+    assert (middle.start, middle.size, middle.count, middle.taps) == (3, 3, 2, None)
+    assert (last.start, last.taps) == (9, ((0, 1, 2), (0, 1, 2), (0, 1)))
