@@ -35,7 +35,8 @@ _PIPELINES: dict[str, str] = {
         "tir-check-bounds,tir-bool-to-byte,tir-lower-cross-thread-reduction,"
         "tir-decompose-reduction,tir-plan-buffer-allocation,tir-unify-thread-binding,"
         "tir-compact-buffer-allocation,tir-to-gpu-launch,tir-to-scf,scf-promote-accumulators,"
-        "gpu-insert-barriers,gpu-outline-kernels,canonicalize,cse,gpu-flatten-kernel-arguments"
+        "gpu-plan-shared-memory,gpu-insert-barriers,gpu-outline-kernels,canonicalize,cse,gpu-align-vectors,"
+        "gpu-flatten-kernel-arguments"
     ),
 }
 

@@ -186,11 +186,16 @@ def _attributes(
     found = {name: kernel.attributes[name] for name in kernel.attributes}
     flat = [kind for kinds in groups for kind in kinds]
     found["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(flat, []))
-    if noalias:
-        pointer = ir.Type.parse("!llvm.ptr")
-        mark = ir.DictAttr.get({"llvm.noalias": ir.UnitAttr.get()})
-        none = ir.DictAttr.get({})
-        found["arg_attrs"] = ir.ArrayAttr.get([mark if k == pointer else none for k in flat])
+    given = [ir.DictAttr.get({})] * len(groups)
+    if "arg_attrs" in found:
+        given = [ir.DictAttr(entry) for entry in ir.ArrayAttr(found["arg_attrs"])]
+    marks: list[ir.Attribute] = []
+    for kinds, attributes in zip(groups, given, strict=True):
+        own = {named.name: named.attr for named in attributes}
+        if noalias and kinds[0] == ir.Type.parse("!llvm.ptr"):
+            own["llvm.noalias"] = ir.UnitAttr.get()
+        marks += [ir.DictAttr.get(own), *[ir.DictAttr.get({})] * (len(kinds) - 1)]
+    found["arg_attrs"] = ir.ArrayAttr.get(marks)
     return found
 
 

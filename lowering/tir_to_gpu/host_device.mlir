@@ -10,8 +10,10 @@ llvm.mlir.global internal @relax_device_kernels() {addr_space = 0 : i32} : !llvm
 }
 llvm.mlir.global internal constant @relax_device_error_kind("RuntimeError\00") {addr_space = 0 : i32}
     : !llvm.array<13 x i8>
-llvm.mlir.global internal constant @relax_device_error_message("the library was compiled for a GPU and no device has been set: load it with relax_mlir.runtime.load_module\00") {addr_space = 0 : i32}
-    : !llvm.array<107 x i8>
+llvm.mlir.global internal constant @relax_device_error_message("the library was compiled for a GPU and no device has been set: load it with relax_mlir.runtime.load_module\00")
+    {addr_space = 0 : i32} : !llvm.array<107 x i8>
+llvm.mlir.global internal constant @relax_device_error_alignment("the memory of a tensor is not aligned to 16 bytes, which the vector accesses of the kernel need: pass a copy of it\00")
+    {addr_space = 0 : i32} : !llvm.array<115 x i8>
 llvm.func @TVMFFIErrorSetRaisedFromCStr(!llvm.ptr, !llvm.ptr)
 llvm.func internal @relax_device_function(%word: i64) -> !llvm.ptr {
   %at = llvm.mlir.addressof @relax_device_table : !llvm.ptr
@@ -30,14 +32,22 @@ llvm.func internal @relax_device_function(%word: i64) -> !llvm.ptr {
   llvm.return %function : !llvm.ptr
 }
 llvm.func internal @relax_device_launch(%number: i64, %gx: i64, %gy: i64, %gz: i64, %bx: i64, %by: i64,
-    %bz: i64, %shared: i64, %args: !llvm.ptr) {
+    %bz: i64, %shared: i64, %args: !llvm.ptr, %misaligned: i64) {
   %zero = llvm.mlir.constant(0 : i64) : i64
   %c1 = llvm.mlir.constant(1 : i64) : i64
   %null = llvm.mlir.zero : !llvm.ptr
   %xy = llvm.mul %gx, %gy : i64
   %blocks = llvm.mul %xy, %gz : i64
   %idle = llvm.icmp "eq" %blocks, %zero : i64
-  llvm.cond_br %idle, ^end, ^find
+  llvm.cond_br %idle, ^end, ^check
+^check:
+  %aligned = llvm.icmp "eq" %misaligned, %zero : i64
+  llvm.cond_br %aligned, ^find, ^refuse
+^refuse:
+  %kind = llvm.mlir.addressof @relax_device_error_kind : !llvm.ptr
+  %message = llvm.mlir.addressof @relax_device_error_alignment : !llvm.ptr
+  llvm.call @TVMFFIErrorSetRaisedFromCStr(%kind, %message) : (!llvm.ptr, !llvm.ptr) -> ()
+  llvm.br ^end
 ^find:
   %function = llvm.call @relax_device_function(%c1) : (i64) -> !llvm.ptr
   %absent = llvm.icmp "eq" %function, %null : !llvm.ptr

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from relax_mlir.dialects import dtypes
 from relax_mlir.ir.state import ModuleState
 from relax_mlir.lowering.passes import Pass, register_pass
+from relax_mlir.lowering.tir_to_gpu.align_vectors import ALIGNED
 from relax_mlir.lowering.tir_to_gpu.flatten_kernel_arguments import rebuild
 from relax_mlir.lowering.tir_to_gpu.host_device import (
     ALLOC,
@@ -37,24 +38,29 @@ class LaunchToRuntime(Pass):
         modules = [
             op.operation for op in state.module.body.operations if op.operation.name == "gpu.module"
         ]
-        names = [
-            ir.StringAttr(op.operation.attributes["sym_name"]).value
+        kernels = [
+            op.operation
             for module in modules
             for op in module.regions[0].blocks[0].operations
             if op.operation.name == "gpu.func"
         ]
+        names = [_symbol(kernel) for kernel in kernels]
         _add(state, device_text())
         for function in state.functions():
             for op in list(inside(function)):
                 if op.name in _HANDLERS:
                     with ir.InsertionPoint(op), op.location:
-                        _HANDLERS[op.name](op, function, names)
+                        _HANDLERS[op.name](op, function, kernels)
         for module in modules:
             module.erase()
         attributes = state.module.operation.attributes
         attributes[DEVICE_KERNELS] = ir.ArrayAttr.get([ir.StringAttr.get(n) for n in names])
         if "gpu.container_module" in attributes:
             del attributes["gpu.container_module"]
+
+
+def _symbol(op: ir.Operation) -> str:
+    return ir.StringAttr(op.attributes["sym_name"]).value
 
 
 def _add(state: ModuleState, text: str) -> None:
@@ -110,7 +116,7 @@ def _stack(function: ir.Operation, kind: ir.Type, count: int = 1) -> ir.Value:
         ).result
 
 
-def _launch(op: ir.Operation, function: ir.Operation, names: Sequence[str]) -> None:
+def _launch(op: ir.Operation, function: ir.Operation, kernels: Sequence[ir.Operation]) -> None:
     function.attributes[MAY_RAISE] = ir.UnitAttr.get()
     segments = list(ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"]))
     operands = list(op.operands)
@@ -133,12 +139,31 @@ def _launch(op: ir.Operation, function: ir.Operation, names: Sequence[str]) -> N
             },
         ).result
         ir.Operation.create("llvm.store", operands=[slot, place])
-    kernel = list(ir.SymbolRefAttr(op.attributes["kernel"]).value)[-1]
-    _call(LAUNCH, [_i64(names.index(kernel)), *sizes, shared, array], None)
+    names = [_symbol(kernel) for kernel in kernels]
+    number = names.index(list(ir.SymbolRefAttr(op.attributes["kernel"]).value)[-1])
+    misaligned = _misaligned(arguments, kernels[number])
+    _call(LAUNCH, [_i64(number), *sizes, shared, array, misaligned], None)
     op.erase()
 
 
-def _alloc(op: ir.Operation, function: ir.Operation, names: Sequence[str]) -> None:
+def _misaligned(arguments: Sequence[ir.Value], kernel: ir.Operation) -> ir.Value:
+    """Nonzero when an address is not aligned as the kernel wants it."""
+    total = _i64(0)
+    if "arg_attrs" not in kernel.attributes:
+        return total
+    wide = ir.IntegerType.get_signless(64)
+    for argument, entry in zip(
+        arguments, ir.ArrayAttr(kernel.attributes["arg_attrs"]), strict=True
+    ):
+        attributes = ir.DictAttr(entry)
+        if ALIGNED in attributes:
+            mask = _i64(ir.IntegerAttr(attributes[ALIGNED]).value - 1)
+            made = ir.Operation.create("llvm.ptrtoint", results=[wide], operands=[argument])
+            total = arith.ori(total, arith.andi(made.result, mask))
+    return total
+
+
+def _alloc(op: ir.Operation, function: ir.Operation, kernels: Sequence[ir.Operation]) -> None:
     function.attributes[MAY_RAISE] = ir.UnitAttr.get()
     kind = ir.MemRefType(op.results[0].type)
     given = [_as_i64(v) for v in op.operands]
@@ -152,7 +177,7 @@ def _alloc(op: ir.Operation, function: ir.Operation, names: Sequence[str]) -> No
     op.erase()
 
 
-def _dealloc(op: ir.Operation, function: ir.Operation, names: Sequence[str]) -> None:
+def _dealloc(op: ir.Operation, function: ir.Operation, kernels: Sequence[ir.Operation]) -> None:
     index = memref.extract_aligned_pointer_as_index(op.operands[0])
     address = arith.index_cast(ir.IntegerType.get_signless(64), index)
     data = ir.Operation.create("llvm.inttoptr", results=[_pointer()], operands=[address]).result

@@ -9,7 +9,7 @@ from relax_mlir.lowering.tir_to_gpu.buffers import is_workgroup
 from relax_mlir.mlir import ir
 from relax_mlir.tir.schedule.index import Index, as_index
 
-__all__ = ["Access", "Guard", "accesses_of", "root_of", "view_range"]
+__all__ = ["Access", "Guard", "accesses_of", "buffer_bytes", "root_of", "view_range"]
 
 
 @dataclass(frozen=True)
@@ -93,10 +93,15 @@ def view_range(buffer: ir.Value) -> tuple[int, int] | None:
     kind = ir.MemRefType(buffer.type)
     if first is None or not kind.has_static_shape:
         return None
+    return first, first + buffer_bytes(kind)
+
+
+def buffer_bytes(kind: ir.Type) -> int:
+    """The bytes of a buffer of fixed size."""
     count = 1
-    for size in kind.shape:
+    for size in ir.MemRefType(kind).shape:
         count *= size
-    return first, first + count * _bytes(kind.element_type)
+    return count * _bytes(ir.MemRefType(kind).element_type)
 
 
 def _bytes(kind: ir.Type) -> int:

@@ -16,7 +16,10 @@ from relax_mlir.lowering.tir_to_gpu.buffers import is_workgroup
 from relax_mlir.lowering.tir_to_gpu.kernel_roots import inside, is_at_or_inside
 from relax_mlir.mlir import ir
 
-__all__ = ["OutlineKernels"]
+__all__ = ["SHARED_ALIGNMENT", "OutlineKernels"]
+
+SHARED_ALIGNMENT = 16
+"""Bytes that buffers in shared memory are aligned to: the widest access of a thread."""
 
 _IDS = tuple((op, axis) for op in ("block_id", "thread_id") for axis in "xyz")
 _SIZES = tuple((op, axis) for op in ("grid_dim", "block_dim") for axis in "xyz")
@@ -124,6 +127,9 @@ class _Outlining:
         if shared:
             count = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), len(shared))
             attributes["workgroup_attributions"] = count
+            # LLVM reads several elements at once where it finds that they follow each other.
+            aligned = ir.Attribute.parse(f"{{llvm.align = {SHARED_ALIGNMENT} : i64}}")
+            attributes["workgroup_attrib_attrs"] = ir.ArrayAttr.get([aligned] * len(shared))
         made = ir.Operation.create(
             "gpu.func",
             attributes=attributes,
