@@ -11,7 +11,8 @@ from relax_mlir.lowering.to_llvm.ffi_abi import memref_descriptor
 from relax_mlir.mlir import arith, dynamic, func, ir, llvm, vector
 
 __all__ = [
-    "HANDLERS", "YIELD", "KernelWriter", "Site", "buffer_name", "flat", "handles", "source_place", "strip",
+    "HANDLERS", "YIELD", "KernelWriter", "Site", "buffer_name", "flat", "handles", "source_place",
+    "strip",
 ]  # fmt: skip
 
 YIELD = "emu_yield"

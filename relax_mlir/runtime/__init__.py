@@ -8,6 +8,7 @@ from relax_mlir.runtime.device import (
     DLDeviceType,
     cpu,
     cuda,
+    cuda_emu,
     device,
     enabled,
     ext_dev,
@@ -21,6 +22,7 @@ from relax_mlir.runtime.device import (
     vulkan,
     webgpu,
 )
+from relax_mlir.runtime.device_api import CapturedGraph, Event, Stream, capture_graph
 from relax_mlir.runtime.executable import Executable, VMExecutable
 from relax_mlir.runtime.ffi import tvm_ffi
 from relax_mlir.runtime.module import Module, load_module, system_lib
@@ -51,9 +53,11 @@ String = str
 
 __all__ = [
     "BenchmarkResult",
+    "CapturedGraph",
     "DLDeviceType",
     "DataType",
     "Device",
+    "Event",
     "Executable",
     "Function",
     "Module",
@@ -62,13 +66,16 @@ __all__ = [
     "PackedFunc",
     "Shape",
     "ShapeTuple",
+    "Stream",
     "String",
     "Tensor",
     "VMExecutable",
     "VirtualMachine",
+    "capture_graph",
     "convert",
     "cpu",
     "cuda",
+    "cuda_emu",
     "device",
     "empty",
     "enabled",

@@ -75,7 +75,7 @@ def _device_run(device: Any) -> Callable[[Callable[..., Any], Sequence[Any], int
     """How calls are timed on a GPU; None for the CPU."""
     if device is None or device.type == "cpu":
         return None
-    from relax_mlir.runtime.gpu import Event
+    from relax_mlir.runtime.device_api import Event
 
     def run(function: Callable[..., Any], args: Sequence[Any], number: int) -> float:
         device.sync()

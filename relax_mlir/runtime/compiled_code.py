@@ -83,7 +83,7 @@ class CompiledCode:
         constants."""
         key = f"@{device}"
         if key not in self._cache:
-            from relax_mlir.runtime.gpu.backend import backend_of
+            from relax_mlir.runtime.device_api.backend import backend_of
 
             assert self.device_code is not None
             backend, engine = backend_of(device), self._make_engine()
@@ -126,7 +126,7 @@ class CompiledCode:
             return found
         self._require(name)
         if self.device_code is not None:
-            from relax_mlir.runtime.gpu.device_function import DeviceFunction
+            from relax_mlir.runtime.device_api.device_function import DeviceFunction
 
             self._cache[name] = DeviceFunction(self, name)
             return self._cache[name]

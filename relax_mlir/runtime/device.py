@@ -58,7 +58,7 @@ class Device(tvm_ffi.Device):
         """The backend of a GPU; None on the CPU and for a device that this machine has not."""
         if self.type not in (_EMULATED, "cuda"):
             return None
-        from relax_mlir.runtime.gpu.backend import backend_of
+        from relax_mlir.runtime.device_api.backend import backend_of
 
         try:
             return backend_of(self)
@@ -243,7 +243,7 @@ def require_cpu(dev: Any, what: str) -> None:
 def require_present(dev: Any, what: str) -> None:
     """Refuse a device that is neither the CPU nor a GPU of this machine; the message says why."""
     if dev is not None and isinstance(dev, tvm_ffi.Device) and dev.type in (_EMULATED, "cuda"):
-        from relax_mlir.runtime.gpu.backend import backend_of
+        from relax_mlir.runtime.device_api.backend import backend_of
 
         try:
             backend_of(dev)

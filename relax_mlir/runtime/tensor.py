@@ -132,7 +132,7 @@ def _span(source: Tensor) -> int:
 
 
 def _backend(source: Tensor, what: str) -> Any:
-    from relax_mlir.runtime.gpu.backend import backend_of, is_gpu
+    from relax_mlir.runtime.device_api.backend import backend_of, is_gpu
 
     if not is_gpu(source.device):
         require_cpu(source.device, what)
@@ -222,8 +222,8 @@ def empty(
         raise ValueError(f"empty: sizes must not be negative, got {sizes}")
     name = bridge.dtype_name(dtype)
     if device is not None and device.type != "cpu":
-        from relax_mlir.runtime.gpu.backend import backend_of
-        from relax_mlir.runtime.gpu.managed import new_tensor
+        from relax_mlir.runtime.device_api.backend import backend_of
+        from relax_mlir.runtime.device_api.managed import new_tensor
 
         word = int.from_bytes(_dtype_word(name), "little")
         return new_tensor(backend_of(device), sizes, word, _storage_bytes(sizes, name))

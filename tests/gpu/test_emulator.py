@@ -429,8 +429,8 @@ def test_a_failed_launch_leaves_the_emulator_as_it_was() -> None:
 
 
 def test_options_are_checked() -> None:
-    with pytest.raises(ValueError, match="one of forward, reverse, random"):
-        with emulator.options(order="sideways"):
-            pass
+    message = "one of forward, reverse, random"
+    with pytest.raises(ValueError, match=message), emulator.options(order="sideways"):
+        pass
     with pytest.raises(TypeError), emulator.options(speed=3):
         pass

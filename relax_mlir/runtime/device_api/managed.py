@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from relax_mlir.runtime.ffi import tvm_ffi
 
 if TYPE_CHECKING:
-    from relax_mlir.runtime.gpu.backend import Backend
+    from relax_mlir.runtime.device_api.backend import Backend
 
 __all__ = ["delete_managed", "new_tensor"]
 

@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING, Any
 from relax_mlir import mlir
 from relax_mlir.ir.state import ModuleState
 from relax_mlir.mlir import ir
-from relax_mlir.runtime.emulator.kernel import EmulatedKernel, compile_kernels
-from relax_mlir.runtime.emulator.memory import MEMORY
-from relax_mlir.runtime.emulator.options import current_options
-from relax_mlir.runtime.gpu.backend import EMULATED, Backend, DeviceProperties
-from relax_mlir.runtime.gpu.managed import delete_managed
-from relax_mlir.runtime.gpu.table import (
+from relax_mlir.runtime.device_api.backend import EMULATED, Backend, DeviceProperties
+from relax_mlir.runtime.device_api.managed import delete_managed
+from relax_mlir.runtime.device_api.table import (
     ALLOC_TYPE,
     COPY_TYPE,
     DELETE_TYPE,
     FREE_TYPE,
     LAUNCH_TYPE,
 )
+from relax_mlir.runtime.emulator.kernel import EmulatedKernel, compile_kernels
+from relax_mlir.runtime.emulator.memory import MEMORY
+from relax_mlir.runtime.emulator.options import current_options
 
 if TYPE_CHECKING:
     from relax_mlir.runtime.device_code import DeviceCode

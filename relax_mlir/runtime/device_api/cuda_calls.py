@@ -9,10 +9,10 @@ from __future__ import annotations
 from relax_mlir import mlir
 from relax_mlir.lowering.gpu_to_emulator.native import Function, Int, NativeModule
 from relax_mlir.mlir import PassManager
+from relax_mlir.runtime.device_api.driver import CudaDriver
+from relax_mlir.runtime.device_api.table import DeviceTable
 from relax_mlir.runtime.emulator.addresses import add_address_function, read_addresses
 from relax_mlir.runtime.engine import Engine
-from relax_mlir.runtime.gpu.driver import CudaDriver
-from relax_mlir.runtime.gpu.table import DeviceTable
 
 __all__ = ["cuda_calls"]
 

@@ -6,13 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 from relax_mlir.errors import Error
-from relax_mlir.runtime.gpu.backend import Backend, backend_of, is_gpu
+from relax_mlir.runtime.device_api.backend import Backend, backend_of, is_gpu
 
-__all__ = ["CapturedGraph", "capture"]
+__all__ = ["CapturedGraph", "capture_graph"]
 
 
 class CapturedGraph:
-    """What `capture` has recorded; calling it runs the launches again on the same memory.
+    """What `capture_graph` has recorded; calling it runs the launches again on the same memory.
 
     Write new inputs into the tensors that were given (`copyfrom`); `result` is what the call
     returned, overwritten by every run.
@@ -37,7 +37,7 @@ class CapturedGraph:
             self._backend.destroy_graph(graph)
 
 
-def capture(function: Callable[..., Any], *args: Any) -> CapturedGraph:
+def capture_graph(function: Callable[..., Any], *args: Any) -> CapturedGraph:
     """Record the launches of `function(*args)` on the device of its tensors.
 
     The call must do the same whatever the tensors hold: no sizes that depend on values, no copies
@@ -46,7 +46,7 @@ def capture(function: Callable[..., Any], *args: Any) -> CapturedGraph:
     """
     device = next((a.device for a in args if is_gpu(getattr(a, "device", None))), None)
     if device is None:
-        raise Error("capture: no argument is a tensor on a GPU")
+        raise Error("capture_graph: no argument is a tensor on a GPU")
     backend = backend_of(device)
     function(*args)
     backend.begin_capture()
@@ -55,5 +55,5 @@ def capture(function: Callable[..., Any], *args: Any) -> CapturedGraph:
     finally:
         graph = backend.end_capture()
     if graph is None:
-        raise Error("capture: the call launched no kernel")
+        raise Error("capture_graph: the call launched no kernel")
     return CapturedGraph(backend, graph, result, args)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from relax_mlir.runtime.device import Device
+from relax_mlir.runtime.device_api.backend import backend_of, is_gpu
 from relax_mlir.runtime.ffi import tvm_ffi
-from relax_mlir.runtime.gpu.backend import backend_of, is_gpu
 from relax_mlir.runtime.tensor import tensor
 
 if TYPE_CHECKING:

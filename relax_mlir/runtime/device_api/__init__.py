@@ -4,9 +4,9 @@ Compiled host code reaches a device through a table of functions (`table.py`); a
 the table, the memory and the kernels of one device.
 """
 
-from relax_mlir.runtime.gpu.backend import Backend, DeviceProperties, backend_of, is_gpu
-from relax_mlir.runtime.gpu.graphs import CapturedGraph, capture
-from relax_mlir.runtime.gpu.streams import Event, Stream
+from relax_mlir.runtime.device_api.backend import Backend, DeviceProperties, backend_of, is_gpu
+from relax_mlir.runtime.device_api.graphs import CapturedGraph, capture_graph
+from relax_mlir.runtime.device_api.streams import Event, Stream
 
 __all__ = [
     "Backend",
@@ -15,6 +15,6 @@ __all__ = [
     "Event",
     "Stream",
     "backend_of",
-    "capture",
+    "capture_graph",
     "is_gpu",
 ]

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from relax_mlir.runtime.gpu.backend import CUDA, Backend, DeviceProperties
-from relax_mlir.runtime.gpu.driver import CudaDriver, cuda_driver
+from relax_mlir.runtime.device_api.backend import CUDA, Backend, DeviceProperties
+from relax_mlir.runtime.device_api.driver import CudaDriver, cuda_driver
 
 if TYPE_CHECKING:
     from relax_mlir.runtime.device_code import DeviceCode
@@ -59,7 +59,7 @@ class CudaBackend(Backend):
         self._fill_table()
 
     def _fill_table(self) -> None:
-        from relax_mlir.runtime.gpu.cuda_calls import cuda_calls
+        from relax_mlir.runtime.device_api.cuda_calls import cuda_calls
 
         callbacks = [ctypes.cast(f, ctypes.c_void_p).value or 0 for f in self._callbacks]
         self._engine, addresses = cuda_calls(self.driver, self.table, self._context, *callbacks)
@@ -73,7 +73,7 @@ class CudaBackend(Backend):
         self.driver.call("cuCtxSetCurrent", self._context)
 
     def _failed(self, status: int, function: int) -> int:
-        from relax_mlir.runtime.gpu.cuda_calls import driver_function
+        from relax_mlir.runtime.device_api.cuda_calls import driver_function
 
         self.keep_error(self.driver.error(driver_function(function), status))
         return 0
@@ -195,14 +195,15 @@ class CudaBackend(Backend):
         self.table.set("capturing", 0)
         self.stream, stream = self._outer_stream, self._capture_stream
         self._capture_stream = 0
-        graph = self.driver.get("cuStreamEndCapture", stream)
+        graph = ctypes.c_void_p()
+        self.driver.call("cuStreamEndCapture", stream, ctypes.addressof(graph))
         self.destroy_stream(stream)
-        if not graph:
+        if not graph.value:
             return None
         try:
-            executable = self.driver.get("cuGraphInstantiateWithFlags", graph, 0)
+            executable = self.driver.get("cuGraphInstantiateWithFlags", graph.value, 0)
         finally:
-            self.driver.call("cuGraphDestroy", graph)
+            self.driver.call("cuGraphDestroy", graph.value)
         return executable, self._withheld
 
     def replay(self, graph: Any) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from relax_mlir.runtime.gpu.table import DeviceTable
+from relax_mlir.runtime.device_api.table import DeviceTable
 
 if TYPE_CHECKING:
     from relax_mlir.runtime.device_code import DeviceCode
@@ -182,11 +182,11 @@ def backend_of(device: Any) -> Backend:
 
 def _make(device_type: int, index: int) -> Backend:
     if device_type == EMULATED:
-        from relax_mlir.runtime.gpu.emulated import EmulatedBackend
+        from relax_mlir.runtime.device_api.emulated import EmulatedBackend
 
         return EmulatedBackend(index)
     if device_type == CUDA:
-        from relax_mlir.runtime.gpu.cuda import CudaBackend
+        from relax_mlir.runtime.device_api.cuda import CudaBackend
 
         return CudaBackend(index)
     raise RuntimeError(f"there is no backend for devices of DLPack's type {device_type}")

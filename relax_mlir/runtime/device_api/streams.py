@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from relax_mlir.runtime.gpu.backend import backend_of
+from relax_mlir.runtime.device_api.backend import backend_of
 
 __all__ = ["Event", "Stream"]
 
