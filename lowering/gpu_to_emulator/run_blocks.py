@@ -47,33 +47,111 @@ def _set_event(f: Function, state: Int, thread: Int, event: Int | int) -> None:
 
 
 def _write_run_block(module: NativeModule) -> None:
+    _write_start_block(module)
+    _write_run_together(module)
+    _write_run_apart(module)
     with module.function("emu_run_block", 4) as f:
         state, start, args, block = f.arguments
-        _enter_block(f, state, block)
-        threads, order = f.load(state + Word.threads), f.load(state + Word.order)
-        handles = f.load(state + Word.handles)
-        with f.count(0, threads) as thread:
-            f.store(f.call_pointer(start, args, state, thread), handles + thread * 8)
-            _set_event(f, state, thread, Event.RUNNABLE)
+        f.call("emu_start_block", state, start, args, block)
         going = f.var(1)
         with f.loop(lambda: going.get().is_not(0)):
-            with f.count(0, threads) as place:
-                thread = f.load(order + place * 8)
-                with f.when(_event(f, state, thread).is_(Event.RUNNABLE)):
-                    f.store(thread, state + Word.current)
-                    f.resume(f.load(handles + thread * 8))
-                    event = f.load(state + Word.event)
-                    _set_event(f, state, thread, event)
-                    with f.when((event & _KIND).is_(Event.FAULT)):
-                        f.call("emu_leave_block", state)
-                        f.ret()
-            going.set(f.call("emu_release_warps", state) | f.call("emu_release_block", state))
+            going.set(f.call("emu_run_together", state))
+            with f.when(going.get().is_not(0)):
+                going.set(f.call("emu_run_apart", state))
+        threads = f.load(state + Word.threads)
         with f.count(0, threads) as thread:
             unfinished = (_event(f, state, thread) & _KIND).is_not(Event.DONE)
             with f.when(unfinished & f.load(state + Word.fault).is_(Fault.NONE)):
                 f.call("emu_divergence", state, 0, threads)
         f.call("emu_leave_block", state)
     _write_leave_block(module)
+
+
+def _write_start_block(module: NativeModule) -> None:
+    """Enter a block and make the coroutines of its threads."""
+    with module.function("emu_start_block", 4) as f:
+        state, start, args, block = f.arguments
+        _enter_block(f, state, block)
+        handles = f.load(state + Word.handles)
+        with f.count(0, f.load(state + Word.threads)) as thread:
+            f.store(f.call_pointer(start, args, state, thread), handles + thread * 8)
+
+
+def _write_run_together(module: NativeModule) -> None:
+    """Run all threads from stop to stop as long as they all stop at the same place; 0 when they
+    have all ended or one failed, 1 when they have stopped at different places."""
+    with module.function("emu_run_together", 1) as f:
+        (state,) = f.arguments
+        threads, order = f.load(state + Word.threads), f.load(state + Word.order)
+        handles, events = f.load(state + Word.handles), f.load(state + Word.events)
+        warps = (threads + (WARP - 1)) // WARP
+        with f.loop(lambda: f.lift(1).is_(1)):
+            common, same = f.var(0), f.var(1)
+            with f.count(0, threads) as place:
+                thread = f.load(order + place * 8)
+                f.store(thread, state + Word.current)
+                f.resume(f.load(handles + thread * 8))
+                event = f.load(state + Word.event)
+                f.store(event, events + thread * 4, 32)
+                with f.when(place.is_(0)):
+                    common.set(event)
+                with f.when(event.is_not(common.get())):
+                    same.set(0)
+                    with f.when((event & _KIND).is_(Event.FAULT)):
+                        f.ret(_mark_waiting(f, state, order, place, threads))
+            kind = common.get() & _KIND
+            with f.when(same.get().is_(0)):
+                f.ret(1)
+            with f.when(kind.is_(Event.BARRIER)):
+                f.store(f.load(state + Word.epoch) + 1, state + Word.epoch)
+            for waiting, counters in (
+                (Event.EXCHANGE, Word.warp_counts),
+                (Event.WARP_BARRIER, Word.warp_epochs),
+            ):
+                with f.when(kind.is_(waiting)):
+                    first = f.load(state + counters)
+                    with f.count(0, warps) as warp:
+                        count = first + warp * 8
+                        f.store(f.load(count) + 1, count)
+            with f.when(kind.is_(Event.DONE) | kind.is_(Event.FAULT)):
+                f.ret(0)
+
+
+def _mark_waiting(f: Function, state: Int, order: Int, place: Int, threads: Int) -> Int:
+    """After a fault: the threads whose turn did not come are waiting still."""
+    with f.count(place + 1, threads) as later:
+        _set_event(f, state, f.load(order + later * 8), Event.RUNNABLE)
+    return f.lift(0)
+
+
+def _write_run_apart(module: NativeModule) -> None:
+    """Run the threads that may go on until all of them may (1) or nobody may (0)."""
+    with module.function("emu_run_apart", 1) as f:
+        (state,) = f.arguments
+        threads, order = f.load(state + Word.threads), f.load(state + Word.order)
+        handles = f.load(state + Word.handles)
+        with f.loop(lambda: f.lift(1).is_(1)):
+            f.call("emu_release_warps", state)
+            with f.when(f.call("emu_release_block", state).is_(1)):
+                ended = f.var(0)
+                with f.count(0, threads) as thread:
+                    with f.when((_event(f, state, thread) & _KIND).is_(Event.DONE)):
+                        ended.set(1)
+                with f.when(ended.get().is_(0)):
+                    f.ret(1)
+            progress = f.var(0)
+            with f.count(0, threads) as place:
+                thread = f.load(order + place * 8)
+                with f.when(_event(f, state, thread).is_(Event.RUNNABLE)):
+                    progress.set(1)
+                    f.store(thread, state + Word.current)
+                    f.resume(f.load(handles + thread * 8))
+                    event = f.load(state + Word.event)
+                    _set_event(f, state, thread, event)
+                    with f.when((event & _KIND).is_(Event.FAULT)):
+                        f.ret(0)
+            with f.when(progress.get().is_(0)):
+                f.ret(0)
 
 
 def _enter_block(f: Function, state: Int, block: Int) -> None:

@@ -269,7 +269,8 @@ def test_shuffle_of_half_a_warp() -> None:
 @pytest.mark.parametrize("what", ["load", "store"])
 def test_out_of_bounds(what: str) -> None:
     access = {
-        "load": "%v = memref.load %x[%c1, %t] : memref<2x64xf32>",
+        "load": "%v = memref.load %x[%c1, %t] : memref<2x64xf32>\n"
+        "memref.store %v, %x[%c0, %c0] : memref<2x64xf32>",
         "store": "%f = arith.constant 1.0 : f32\nmemref.store %f, %x[%c1, %t] : memref<2x64xf32>",
     }[what]
     text = module(f"%t = gpu.thread_id x\n{access}", '%x: memref<2x64xf32> loc("X")')
@@ -284,6 +285,7 @@ def test_negative_index() -> None:
     %t = gpu.thread_id x
     %i = arith.subi %t, %c1 : index
     %v = memref.load %x[%i] : memref<8xf32>
+    memref.store %v, %x[%i] : memref<8xf32>
     """
     error = refused(module(body, "%x: memref<8xf32>"), (8,), [np.zeros(8, np.float32)])
     assert error.kind == "out of bounds" and "at index (?,)" not in str(error)
@@ -291,8 +293,12 @@ def test_negative_index() -> None:
 
 
 def test_buffer_smaller_than_the_kernel_says() -> None:
-    text = module("%t = gpu.thread_id x\n%v = memref.load %x[%t] : memref<64xf32>",
-                  '%x: memref<64xf32> loc("X")')  # fmt: skip
+    body = """
+    %t = gpu.thread_id x
+    %v = memref.load %x[%t] : memref<64xf32>
+    memref.store %v, %x[%t] : memref<64xf32>
+    """
+    text = module(body, '%x: memref<64xf32> loc("X")')
     error = refused(text, (64,), [np.zeros(32, np.float32)])
     assert error.kind == "unknown address"
     assert error.accesses[0].thread == (32, 0, 0)
@@ -409,15 +415,15 @@ def test_barrier_of_a_warp_orders_its_threads() -> None:
     @sync nvvm.bar.warp.sync %mask : i32
     %n = arith.xori %t, %d : index
     %v = memref.load %s[%n] : memref<64xf32, #gpu.address_space<workgroup>>
+    memref.store %v, %x[%t] : memref<64xf32>
     """
     shared = f"%s: memref<64xf32, {WG}>"
-    signature = "%d: index, %mask: i32"
-    launch(module(body, signature, shared=shared), (64,), [1, -1])
-    assert refused(module(body, signature, shared=shared), (64,), [32, -1]).kind in (
-        "race", "uninitialised",
-    )  # fmt: skip
+    signature, x = "%d: index, %mask: i32, %x: memref<64xf32>", np.zeros(64, np.float32)
+    text = module(body, signature, shared=shared)
+    launch(text, (64,), [1, -1, x])
+    assert refused(text, (64,), [32, -1, x]).kind in ("race", "uninitialised")
     text = module(body, signature, shared=shared, leave_out=("sync",))
-    assert refused(text, (64,), [1, -1]).kind in ("race", "uninitialised")
+    assert refused(text, (64,), [1, -1, x]).kind in ("race", "uninitialised")
 
 
 def test_a_failed_launch_leaves_the_emulator_as_it_was() -> None:
