@@ -305,7 +305,8 @@ class HostFunction:
         if place is None:
             return self.new_tensor(info.dims, info.dtype, self.owned_slot(result))
         base = self._workspace if place.token is None else self._tokens[place.token]
-        data = self.text.offset(base or "", place.offset)
+        # Without a workspace every temporary is empty.
+        data = self.text.null() if base is None else self.text.offset(base, place.offset)
         return TensorValue(data, self.sizes(info.dims), info.dtype, info.dims)
 
     def sizes(self, shape: Iterable[dims.Dim]) -> list[str]:

@@ -55,9 +55,9 @@ class ConvolutionKernel(MicroKernel):
     def _chains(self, tile: Tile) -> int:
         """Independent sums of each element, so that few elements do not wait for each other."""
         count = tile.rows * tile.vectors
-        depth = tile.k_extents[-1]
-        if self.selected is not None or count > _CHAINS // 2 or len(tile.k_extents) < 1:
+        if not tile.k_extents or self.selected is not None or count > _CHAINS // 2:
             return 1
+        depth = tile.k_extents[-1]
         chains = _CHAINS // count
         return min(chains, depth) if isinstance(depth, int) else chains
 

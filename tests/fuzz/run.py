@@ -1,0 +1,69 @@
+"""`python -m tests.fuzz.run --graphs 10000`: random programs and broken ones, each in a process
+that may not crash.
+
+Faults are printed with the seed that repeats them: `python -m tests.fuzz.run --seed 17 --graphs 1`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+
+BATCH = 200
+
+
+def batches(kind: str, seed: int, count: int) -> Iterator[dict[str, object]]:
+    """The faults of a range of seeds; a process that dies is a fault of the seed it was at."""
+    end = seed + count
+    while seed < end:
+        stop = min(end, seed + BATCH)
+        environment = {**os.environ, "RELAX_MLIR_CACHE": "off"}
+        command = [sys.executable, "-m", "tests.fuzz.worker", kind, str(seed), str(stop)]
+        with subprocess.Popen(
+            command, stdout=subprocess.PIPE, text=True, env=environment
+        ) as process:
+            assert process.stdout is not None
+            at = seed
+            for line in process.stdout:
+                report = json.loads(line)
+                at = int(report.pop("next", at))
+                if report:
+                    yield report
+        if process.returncode == 0:
+            seed = stop
+            continue
+        yield {"kind": kind, "seed": at, "fault": f"the process ended with {process.returncode}"}
+        seed = at + 1
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--graphs", type=int, default=1000, help="valid programs")
+    parser.add_argument("--mutants", type=int, default=0, help="broken programs")
+    parser.add_argument("--seed", type=int, default=0, help="the first seed")
+    options = parser.parse_args()
+    faults, started = 0, time.monotonic()
+    for kind, count in (("valid", options.graphs), ("mutant", options.mutants)):
+        totals: dict[str, int] = {}
+        for report in batches(kind, options.seed, count):
+            if "totals" in report:
+                for name, number in report["totals"].items():  # type: ignore[attr-defined]
+                    totals[name] = totals.get(name, 0) + number
+                continue
+            faults += 1
+            print(json.dumps(report), flush=True)
+        if count:
+            seconds = time.monotonic() - started
+            shown = ", ".join(f"{number} {name}" for name, number in totals.items())
+            print(f"{kind}: {count} programs, {shown}, {seconds:.0f} s", flush=True)
+    print(f"{faults} faults", flush=True)
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

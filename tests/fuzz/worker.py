@@ -1,0 +1,69 @@
+"""`python -m tests.fuzz.worker KIND FIRST END`: seeds in this process; faults as lines of JSON."""
+
+from __future__ import annotations
+
+import json
+import sys
+import traceback
+from typing import Any
+
+from tests.fuzz.check import check_graphs, check_mutant
+from tests.fuzz.graphs import random_graph
+
+GROUP = 10
+"""Graphs that are compiled in one module."""
+
+
+def say(**report: Any) -> None:
+    sys.stdout.write(json.dumps(report) + "\n")
+    sys.stdout.flush()
+
+
+def fault_of(error: BaseException) -> str:
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    text = str(error).strip().replace("\n", " | ")[:400]
+    return f"{type(error).__name__} at {last.filename.rsplit('/', 1)[-1]}:{last.lineno}: {text}"
+
+
+def valid(first: int, end: int) -> None:
+    """Groups of graphs; those of a group with a fault one by one."""
+    for start in range(first, end, GROUP):
+        seeds = list(range(start, min(end, start + GROUP)))
+        say(next=start)
+        try:
+            check_graphs(seeds)
+        except BaseException as error:
+            found = False
+            for seed in seeds:
+                say(next=seed)
+                try:
+                    check_graphs([seed])
+                except BaseException as single:
+                    found = True
+                    names = " ".join(node.name for node in _graph(seed).nodes)
+                    say(kind="valid", seed=seed, fault=fault_of(single), operators=names)
+            if not found:
+                say(kind="valid", seed=start, fault=f"together: {fault_of(error)}")
+
+
+def _graph(seed: int) -> Any:
+    try:
+        return random_graph(seed)
+    except BaseException:
+        return type("Nothing", (), {"nodes": []})
+
+
+def mutants(first: int, end: int) -> None:
+    totals: dict[str, int] = {}
+    for seed in range(first, end):
+        say(next=seed)
+        try:
+            outcome = check_mutant(seed)
+            totals[outcome] = totals.get(outcome, 0) + 1
+        except BaseException as error:
+            say(kind="mutant", seed=seed, fault=fault_of(error))
+    say(totals=totals)
+
+
+if __name__ == "__main__":
+    {"valid": valid, "mutant": mutants}[sys.argv[1]](int(sys.argv[2]), int(sys.argv[3]))
