@@ -31,6 +31,8 @@ __all__ = ["emit_matrix_product"]
 
 # Packing pays for B beyond the second-level cache once this many rows of A reuse it.
 _PACK_ROWS = 64
+# Addresses this far apart share a set of the first-level cache.
+_CACHE_WAY = 4096
 
 
 def emit_matrix_product(
@@ -71,8 +73,8 @@ class _MatrixProduct:
         self.columns = extents[contraction.column]
         self.k = [extents[dim] for dim in contraction.k]
         self.b_element = contraction.nest.operands[contraction.b].element_type
-        self.config = self._configure(target)
         self.packed = self._decide_packing(target)
+        self.config = self._configure(target)
         lanes = self.config.lanes
         self.kernel = MicroKernel(b, contraction, accesses, lanes, initial)
         self.panel_distance = self._panel_distance(target)
@@ -83,7 +85,18 @@ class _MatrixProduct:
         bits = max(32, *(argument.type.width for argument in block.arguments))
         rows = con.extent(con.row).static
         columns = con.extent(con.column).static
-        return choose_tile(rows, columns, target.lanes(bits), target)
+        return choose_tile(
+            rows, columns, target.lanes(bits), target, rows_collide=self._rows_collide(bits // 8)
+        )
+
+    def _rows_collide(self, bytes_: int) -> bool:
+        """Whether the rows of A fall on the same sets of the first-level cache, while blocks of a
+        large B go through it."""
+        con = self.contraction
+        if self.packed is not True or con.row is None:
+            return False
+        stride = con.nest.stride(con.a, con.row).static
+        return stride is not None and stride * bytes_ % _CACHE_WAY == 0
 
     def _decide_packing(self, target: CPUTarget) -> ir.Value | bool:
         """Whether to pack B: known here, or a value at run time."""

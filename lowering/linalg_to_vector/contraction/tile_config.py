@@ -36,11 +36,23 @@ class TileConfig:
         return self.vectors * self.lanes
 
 
-def choose_tile(rows: int | None, columns: int | None, lanes: int, target: CPUTarget) -> TileConfig:
-    """The tile of least estimated cost for C of `rows` x `columns` (None: known at run time)."""
+def choose_tile(
+    rows: int | None,
+    columns: int | None,
+    lanes: int,
+    target: CPUTarget,
+    rows_collide: bool = False,
+) -> TileConfig:
+    """The tile of least estimated cost for C of `rows` x `columns` (None: known at run time).
+
+    rows_collide: the rows of A that a tile reads share a cache set, so few are better.
+    """
     if columns is None:
         height = min(_DYNAMIC_ROWS, rows or _DYNAMIC_ROWS)
         return TileConfig(_fitting_rows(height, 2, target), 2, lanes)
+    many = rows is None or rows >= 8 * 4
+    if rows_collide and many and columns >= 4 * lanes and target.vector_registers >= 32:
+        return TileConfig(4, 4, lanes)
     best: tuple[float, int, int] | None = None
     for vectors in _VECTOR_COUNTS:
         if vectors > 1 and vectors * lanes >= _round_up(columns, lanes) + lanes:
