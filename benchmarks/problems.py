@@ -16,6 +16,7 @@ class Problem:
 
     flops: floating-point operations, moved: bytes read and written, where they are known.
     image: the axes of a network's images, `NCHW` or `NHWC`.  exact: compare with float64.
+    dynamic: the sizes that our compiler is not told, as `torch.export` takes them.
     """
 
     name: str
@@ -27,6 +28,7 @@ class Problem:
     tolerance: float = 1e-3
     image: str = ""
     exact: bool = False
+    dynamic: Any = None
 
     def expected(self) -> list[Any]:
         module, inputs = self.module, self.inputs
@@ -34,7 +36,7 @@ class Problem:
             module = copy.deepcopy(module).double()
             inputs = tuple(x.double() for x in inputs)
         with torch.no_grad():
-            return [tensor.numpy() for tensor in tensors_of(module(*inputs))]
+            return [as_array(tensor) for tensor in tensors_of(module(*inputs))]
 
     def stored_as(self, memory: str) -> tuple[torch.Tensor, ...]:
         """The inputs with images lying in memory in this order of axes."""
@@ -62,6 +64,11 @@ def tensors_of(value: Any) -> list[torch.Tensor]:
         return [value]
     values = value.values() if hasattr(value, "values") else value
     return [tensor for item in values if item is not None for tensor in tensors_of(item)]
+
+
+def as_array(tensor: torch.Tensor) -> Any:
+    """The values as numpy has them; bfloat16 as float32."""
+    return (tensor.float() if tensor.dtype == torch.bfloat16 else tensor).numpy()
 
 
 def count_flops(problem: Problem) -> float:

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.problems import Problem, tensors_of
+from benchmarks.problems import Problem, as_array, tensors_of
 
 Call = Callable[[], Any]
 
@@ -61,16 +61,24 @@ class Ours(Runner):
         from relax_mlir import relax
         from relax_mlir.relax.frontend.torch import from_exported_program
 
-        program = torch.export.export(problem.module, problem.inputs)
+        program = torch.export.export(
+            problem.module, problem.inputs, dynamic_shapes=problem.dynamic
+        )
         module = from_exported_program(program)
         target = relax_mlir.target.Target({"kind": "llvm", "num-cores": self.threads})
         executable = relax_mlir.compile(module, target=target)
         main = relax.VirtualMachine(executable, relax_mlir.cpu())["main"]
-        inputs = [relax_mlir.runtime.tensor(x.numpy()) for x in problem.inputs]
+        inputs = [relax_mlir.runtime.tensor(x) for x in problem.inputs]
         return lambda: main(*inputs)
 
     def arrays(self, result: Any) -> list[np.ndarray]:
-        return [x.numpy() for x in ([result] if hasattr(result, "numpy") else result)]
+        values = [result] if hasattr(result, "numpy") else result
+        return [_plain(x.numpy()) for x in values]
+
+
+def _plain(values: np.ndarray) -> np.ndarray:
+    """bfloat16 is compared as float32."""
+    return values.astype(np.float32) if values.dtype.name == "bfloat16" else values
 
 
 class Numpy(Runner):
@@ -106,7 +114,7 @@ class TorchEager(Runner):
         return call
 
     def arrays(self, result: Any) -> list[np.ndarray]:
-        return [x.numpy() for x in tensors_of(result)]
+        return [as_array(x) for x in tensors_of(result)]
 
 
 class TorchChannelsLast(TorchEager):

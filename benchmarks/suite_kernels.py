@@ -3,57 +3,85 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 import torch
+from torch.export import Dim
 from torch.nn import functional as F
 
 from benchmarks.problems import Function, Problem
 
 SLOT, ROUNDS = 0.01, 15
 MATMULS = (
+    (2048, 2048, 2048),
     (1024, 1024, 1024),
     (512, 512, 512),
     (256, 256, 256),
     (128, 128, 128),
     (64, 64, 64),
+    (16, 16, 16),
     (1, 256, 784),
+    (1, 10, 256),
+    (1, 4096, 4096),
     (64, 256, 784),
+    (32, 10, 256),
+    (7, 10, 128),
     (128, 3072, 768),
     (1000, 999, 1001),
     (33, 65, 77),
     (8, 1024, 1024),
     (2, 4096, 1024),
+    (1024, 1, 1024),
 )
 """(M, N, K)"""
+_FUSED = ((64, 256, 784), (128, 3072, 768), (512, 512, 512))
 
 
 def _random(*shape: int) -> torch.Tensor:
     return torch.randn(shape, generator=torch.Generator().manual_seed(sum(shape)))
 
 
+def _bytes(*shape: int) -> torch.Tensor:
+    generator = torch.Generator().manual_seed(sum(shape))
+    return torch.randint(-128, 128, shape, generator=generator, dtype=torch.int8)
+
+
 def problems() -> list[Problem]:
-    return [*_matmuls(), *_elementwise(), *_attention()]
+    return [*_matmuls(), *_narrow_matmuls(), *_elementwise(), *_attention()]
 
 
 def _matmuls() -> list[Problem]:
     found = []
     for m, n, k in MATMULS:
-        inputs = (_random(m, k), _random(k, n))
-        found.append(
-            Problem(
-                f"matmul {m}x{n}x{k}",
-                Function(torch.matmul),
-                inputs,
-                np.matmul,
-                flops=2.0 * m * n * k,
-            )
-        )
-    inputs = (_random(128, 768), _random(768, 3072), _random(3072))
-    gelu = Function(lambda x, w, b: F.gelu(x @ w + b))
-    flops = 2.0 * 128 * 768 * 3072
-    return [*found, Problem("matmul + bias + gelu 128x3072x768", gelu, inputs, flops=flops)]
+        inputs, flops = (_random(m, k), _random(k, n)), 2.0 * m * n * k
+        product = partial(Problem, module=Function(torch.matmul), inputs=inputs, flops=flops)
+        found.append(product(f"matmul {m}x{n}x{k}", numpy=np.matmul))
+        # Ours is told no size, not even one; numpy and torch never are.
+        names = ({0: Dim.DYNAMIC, 1: Dim.DYNAMIC}, {0: Dim.DYNAMIC, 1: Dim.DYNAMIC})
+        if 1 not in (m, n):
+            found.append(product(f"matmul {m}x{n}x{k}, dynamic", numpy=np.matmul, dynamic=(names,)))
+    for m, n, k in _FUSED:
+        inputs = (_random(m, k), _random(k, n), _random(n))
+        gelu = Function(lambda x, w, b: F.gelu(x @ w + b))
+        name = f"matmul + bias + gelu {m}x{n}x{k}"
+        found.append(Problem(name, gelu, inputs, flops=2.0 * m * n * k))
+    return found
+
+
+def _narrow_matmuls() -> list[Problem]:
+    """bfloat16, and bytes summed as int32; torch takes oneDNN."""
+    found = []
+    for size in (512, 1024):
+        flops = 2.0 * size**3
+        inputs = (_random(size, size).bfloat16(), _random(size, size).bfloat16())
+        name = f"matmul {size}x{size}x{size} bfloat16"
+        found.append(Problem(name, Function(torch.matmul), inputs, flops=flops, tolerance=2e-2))
+        inputs = (_bytes(size, size), _bytes(size, size))
+        name = f"matmul {size}x{size}x{size} int8"
+        found.append(Problem(name, Function(torch._int_mm), inputs, flops=flops))
+    return found
 
 
 def _softmax(x: np.ndarray) -> np.ndarray:

@@ -26,6 +26,10 @@ def whole(high: int, *shape: int, low: int = 0) -> torch.Tensor:
     return torch.randint(low, high, shape, generator=_generator)
 
 
+def _bytes(*shape: int) -> torch.Tensor:
+    return whole(128, *shape, low=-128).to(torch.int8)
+
+
 def truth(*shape: int) -> torch.Tensor:
     return torch.randint(0, 2, shape, generator=_generator).bool()
 
@@ -126,6 +130,7 @@ LINALG: dict[str, Case] = {
     "addr": (torch.addr, (real(3, 5), real(3), real(5))),
     "outer": (torch.outer, (real(3), real(4))),
     "einsum": (lambda a, b: torch.einsum("bij, bjk -> bik", a, b), (real(2, 3, 4), real(2, 4, 5))),
+    "_int_mm": (torch._int_mm, (_bytes(17, 24), _bytes(24, 8))),
     "bilinear": (F.bilinear, (real(2, 3), real(2, 4), real(5, 3, 4), real(5))),
     "cosine_similarity": (F.cosine_similarity, (real(3, 6), real(3, 6))),
 }

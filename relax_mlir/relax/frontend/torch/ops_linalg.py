@@ -17,6 +17,11 @@ def matmul(imp: Importer, lhs: Any, rhs: Any) -> Any:
     return imp.op.matmul(lhs, rhs, out_dtype=dtype_of(lhs))
 
 
+def int_mm(imp: Importer, lhs: Any, rhs: Any) -> Any:
+    """Bytes times bytes, summed as int32."""
+    return imp.op.matmul(lhs, rhs, out_dtype="int32")
+
+
 def _scaled(imp: Importer, x: Any, factor: float) -> Any:
     return x if factor == 1 else imp.emit(imp.op.multiply(x, imp.scalar_like(factor, x)))
 
@@ -58,6 +63,7 @@ CONVERTERS: dict[str, Converter] = {
     "linear": linear,
     **dict.fromkeys(("matmul", "mm", "bmm", "mv", "dot", "vdot", "__matmul__"), matmul),
     "_sparse_mm": matmul,
+    "_int_mm": int_mm,
     "addmm": addmm,
     "addmv": addmm,
     "baddbmm": addmm,
