@@ -34,9 +34,9 @@ _PIPELINES: dict[str, str] = {
     "tir-to-gpu": (
         "tir-check-bounds,tir-bool-to-byte,tir-lower-cross-thread-reduction,"
         "tir-decompose-reduction,tir-plan-buffer-allocation,tir-unify-thread-binding,"
-        "tir-compact-buffer-allocation,tir-to-gpu-launch,tir-to-scf,scf-promote-accumulators,"
-        "gpu-plan-shared-memory,gpu-insert-barriers,gpu-outline-kernels,canonicalize,cse,gpu-align-vectors,"
-        "gpu-flatten-kernel-arguments"
+        "tir-inject-virtual-thread,tir-compact-buffer-allocation,tir-to-gpu-launch,tir-to-scf,"
+        "scf-promote-accumulators,gpu-plan-shared-memory,gpu-insert-barriers,gpu-outline-kernels,"
+        "canonicalize,cse,gpu-align-vectors,gpu-flatten-kernel-arguments"
     ),
 }
 

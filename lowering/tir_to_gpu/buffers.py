@@ -16,6 +16,7 @@ from relax_mlir.mlir import dynamic, ir, memref
 __all__ = [
     "DYNAMIC",
     "WORKGROUP",
+    "is_private_buffer",
     "is_private_scope",
     "is_workgroup",
     "place_buffers",
@@ -32,6 +33,14 @@ _THREAD = ("local", "wmma", "m16n8k8", "warp", "metal")
 def is_private_scope(scope: str) -> bool:
     """Whether every thread has its own of a buffer of this scope."""
     return scope.startswith(_THREAD)
+
+
+def is_private_buffer(buffer: ir.Value) -> bool:
+    """Whether every thread has a buffer, before it is placed, to itself."""
+    owner = buffer.owner
+    if isinstance(owner, ir.Block) or "scope" not in owner.operation.attributes:
+        return False
+    return is_private_scope(ir.StringAttr(owner.operation.attributes["scope"]).value)
 
 
 def workgroup_space() -> ir.Attribute:

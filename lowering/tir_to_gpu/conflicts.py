@@ -7,7 +7,7 @@ own; the rest is bounded.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass, field
 from math import gcd
 
@@ -16,7 +16,8 @@ import numpy as np
 from relax_mlir.lowering.tir_to_gpu.buffers import is_workgroup
 from relax_mlir.lowering.tir_to_gpu.memory_accesses import Access, view_range
 from relax_mlir.mlir import ir
-from relax_mlir.tir.schedule.index import Apply, Atom, Index, Leaf
+from relax_mlir.tir.schedule.enumeration import evaluate
+from relax_mlir.tir.schedule.index import Atom, Index
 
 __all__ = ["ThreadBlock"]
 
@@ -124,7 +125,7 @@ class ThreadBlock:
             x, y, z = (size or 1 for size in self.sizes)
             number = np.arange(x * y * z)
             numbers = (number % x, number // x % y, number // (x * y))
-            found = _evaluate(index, dict(zip(self.ids, numbers, strict=True)), number.size)
+            found = evaluate(index, dict(zip(self.ids, numbers, strict=True)), number.size)
             self._cache[index] = found
         return found
 
@@ -181,24 +182,6 @@ def _by_variation(index: Index, moved: Set[ir.Value]) -> tuple[Index, Index]:
     return Index(fixed, index.constant), Index(moving)
 
 
-def _evaluate(index: Index, values: Mapping[ir.Value, np.ndarray], size: int) -> np.ndarray:
-    total = np.full(size, index.constant, np.int64)
-    for monomial, k in index.terms.items():
-        product = np.full(size, k, np.int64)
-        for atom in monomial:
-            product = product * _evaluate_atom(atom, values, size)
-        total = total + product
-    return total
-
-
-def _evaluate_atom(atom: Atom, values: Mapping[ir.Value, np.ndarray], size: int) -> np.ndarray:
-    if isinstance(atom, Leaf):
-        return values[atom.value]
-    assert isinstance(atom, Apply)
-    left, right = (_evaluate(part, values, size) for part in (atom.left, atom.right))
-    return _FUNCTIONS[atom.function](left, right)
-
-
 # By the number of `arith.cmpi`'s predicate: eq, ne, slt, sle, sgt, sge.
 _COMPARE: dict[int, Callable[[np.ndarray, int], np.ndarray]] = {
     0: np.equal,
@@ -207,10 +190,4 @@ _COMPARE: dict[int, Callable[[np.ndarray, int], np.ndarray]] = {
     3: np.less_equal,
     4: np.greater,
     5: np.greater_equal,
-}
-_FUNCTIONS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
-    "floordiv": np.floor_divide,
-    "mod": np.mod,
-    "min": np.minimum,
-    "max": np.maximum,
 }

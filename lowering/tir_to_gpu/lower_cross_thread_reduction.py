@@ -19,7 +19,7 @@ from relax_mlir.errors import CompileError
 from relax_mlir.ir.state import ModuleState
 from relax_mlir.lowering.passes import Pass, register_pass
 from relax_mlir.lowering.tir_to_gpu.allreduce import ThreadGroup, allreduce
-from relax_mlir.lowering.tir_to_gpu.buffers import is_private_scope
+from relax_mlir.lowering.tir_to_gpu.buffers import is_private_buffer
 from relax_mlir.lowering.tir_to_gpu.kernel_roots import describe, function_name, thread_loops
 from relax_mlir.lowering.tir_to_gpu.unify_thread_binding import dissolve
 from relax_mlir.mlir import arith, ir, memref, scf
@@ -464,11 +464,3 @@ def _all(conditions: Sequence[ir.Value]) -> ir.Value:
     for condition in conditions[1:]:
         total = arith.andi(total, condition)
     return total
-
-
-def is_private_buffer(buffer: ir.Value) -> bool:
-    """Whether every thread has a buffer of its own."""
-    maker = defining(buffer)
-    if maker is None or "scope" not in maker.attributes:
-        return False
-    return is_private_scope(ir.StringAttr(maker.attributes["scope"]).value)

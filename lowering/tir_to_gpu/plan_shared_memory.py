@@ -1,10 +1,10 @@
 """`gpu-plan-shared-memory`: dynamic shared memory, and buffers that take turns in it.
 
-Buffers of scope `shared` are static as long as all of them fit what a kernel may declare (48 KiB on
-NVIDIA's GPUs).  Those of scope `shared.dyn`, and all of them where they do not fit, are parts of the
-one dynamic buffer whose size the launch gives.  There, buffers that are not in use at the same time
-have the same place (TVM: MergeSharedMemoryAllocations); `gpu-insert-barriers`, which comes after,
-keeps the threads that still use the one from those that use the next.
+Buffers of scope `shared` are static as long as all of them fit what a kernel may declare (48 KiB
+on NVIDIA's GPUs).  Those of scope `shared.dyn`, and all of them where they do not fit, are parts of
+the one dynamic buffer whose size the launch gives.  There, buffers that are not in use at the same
+time have the same place (TVM: MergeSharedMemoryAllocations); `gpu-insert-barriers`, which comes
+after, keeps the threads that still use the one from those that use the next.
 """
 
 from __future__ import annotations

@@ -2,8 +2,9 @@
 
 Scheduled programs bind an axis again in every nest below a block (`cache_read` under `compute_at`
 brings its own `threadIdx.x`).  All of them are the same threads: their loops are replaced by one
-around the kernel.  Buffers that belong to threads or blocks, which cannot outlive the kernel, move
-into it.
+around the kernel.  A block that is not bound to one of the axes would be run by all threads along
+it: the first of them does, where what it writes is not its own.  Buffers that belong to threads or
+blocks, which cannot outlive the kernel, move into it.
 """
 
 from __future__ import annotations
@@ -11,10 +12,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from relax_mlir.dialects.tir import mixed
+from relax_mlir.dialects.tir.blocks import BlockOp
 from relax_mlir.dialects.tir.loops import ForOp
 from relax_mlir.errors import CompileError
 from relax_mlir.ir.state import ModuleState
 from relax_mlir.lowering.passes import Pass, register_pass
+from relax_mlir.lowering.tir_to_gpu.buffers import is_private_buffer
 from relax_mlir.lowering.tir_to_gpu.kernel_roots import (
     AXES,
     function_name,
@@ -23,8 +26,9 @@ from relax_mlir.lowering.tir_to_gpu.kernel_roots import (
     kernel_roots,
     thread_loops,
 )
-from relax_mlir.mlir import ir
+from relax_mlir.mlir import arith, ir, scf
 from relax_mlir.tir.schedule import nest
+from relax_mlir.tir.schedule.analysis import written_buffers
 from relax_mlir.tir.schedule.index import Index, as_index, leaf
 from relax_mlir.tir.schedule.index_write import write
 
@@ -50,12 +54,67 @@ def _unify(root: ir.Operation) -> None:
     by_axis: dict[str, list[ForOp]] = {}
     for loop in loops:
         by_axis.setdefault(_axis(loop), []).append(loop)
+    lonely = _partly_bound(root, by_axis)
     made: dict[str, ForOp] = {}
     for axis in sorted(by_axis, key=_order):
         extent = _common_extent(axis, by_axis[axis], root)
         made[axis] = _around(root, axis, extent, by_axis[axis][0])
     for loop in reversed(loops):
         dissolve(loop, made[_axis(loop)])
+    for block, axes in lonely:
+        _run_in_first(block, [nest.loop_var(made[axis]) for axis in axes])
+
+
+def _partly_bound(
+    root: ir.Operation, by_axis: dict[str, list[ForOp]]
+) -> list[tuple[BlockOp, list[str]]]:
+    """The blocks that write what threads share, and the axes of threads they are not bound to."""
+    axes = [
+        axis
+        for axis, loops in by_axis.items()
+        if axis.startswith("threadIdx") and loops[0].extent != 1
+    ]
+    found: list[tuple[BlockOp, list[str]]] = []
+    for view in [o.opview for o in inside(root)]:
+        if not isinstance(view, BlockOp) or nest.child_blocks(view):
+            continue
+        if any(is_private_buffer(buffer) for buffer in written_buffers(view)):
+            continue
+        bound = {nest.thread_axis(loop) for loop in _loops_around(view)}
+        missing = [axis for axis in axes if axis not in bound]
+        if missing and not _speaks_to_all(view.operation):
+            found.append((view, missing))
+    return found
+
+
+def _loops_around(block: BlockOp) -> list[ForOp]:
+    loops: list[ForOp] = []
+    outer = nest.parent(block)
+    while outer is not None:
+        if isinstance(outer, ForOp):
+            loops.append(outer)
+        outer = nest.parent(outer)
+    return loops
+
+
+def _speaks_to_all(op: ir.Operation) -> bool:
+    """Whether an operation is one of a whole warp or block."""
+    return any(o.name.startswith(("tir.call", "gpu.", "nvgpu.")) for o in inside(op))
+
+
+def _run_in_first(block: BlockOp, variables: list[ir.Value]) -> None:
+    op = block.operation
+    with ir.InsertionPoint(op), op.location:
+        zero = arith.constant(ir.IndexType.get(), 0)
+        condition: ir.Value | None = None
+        for variable in variables:
+            first = arith.cmpi(arith.CmpIPredicate.eq, variable, zero)
+            condition = first if condition is None else arith.andi(condition, first)
+        assert condition is not None
+        branch = scf.IfOp(condition)
+        with ir.InsertionPoint(branch.then_block):
+            end = scf.YieldOp([]).operation
+    op.move_before(end)
 
 
 def _axis(loop: ForOp) -> str:

@@ -14,7 +14,7 @@ from relax_mlir.lowering.passes import ModuleState, Pass, register_pass
 from relax_mlir.lowering.tir_to_scf.allocations import hoist_allocations, lower_alloc
 from relax_mlir.lowering.tir_to_scf.blocks import contract_products, lower_block
 from relax_mlir.lowering.tir_to_scf.parallel import lower_parallel
-from relax_mlir.lowering.tir_to_scf.structure import move_before, serial_loop
+from relax_mlir.lowering.tir_to_scf.structure import enclosing, move_before, serial_loop
 from relax_mlir.lowering.tir_to_scf.unrolled import (
     Pragmas,
     lower_unrolled,
@@ -98,6 +98,9 @@ def _lower_vectorized(loop: ForOp, pragmas: Pragmas) -> None:
         for inner in region.blocks:
             _lower_operations(inner, pragmas)
     with ir.InsertionPoint(op), op.location:
+        if enclosing(op, "gpu.launch") is not None:
+            lower_unrolled(loop)
+            return
         created = serial_loop(loop)
         created.operation.attributes["llvm.loop_annotation"] = ir.Attribute.parse(SCALAR_HINT)
 

@@ -4,6 +4,8 @@ An access whose last index moves by one from lane to lane, and whose others do n
 `vector.load` or `vector.store` (`maskedload`, `maskedstore` under a mask).  One that does not move
 at all is a scalar load.  Any other is a `vector.gather` or `vector.scatter` from the buffer's
 start.  Nothing is read or written for lanes that are masked off.
+
+A GPU's threads have neither masks nor gathers: where one is needed, lanes stay iterations.
 """
 
 from __future__ import annotations
@@ -23,10 +25,14 @@ _VIEWS = ("memref.subview", "memref.cast", "memref.reinterpret_cast", "memref.co
 
 
 class VectorAccess:
-    """Emits accesses and remembers them in `found`; `depth` counts the inner loops around."""
+    """Emits accesses and remembers them in `found`; `depth` counts the inner loops around.
 
-    def __init__(self, values: LaneValues) -> None:
+    `dense` allows only accesses of all lanes to elements that follow each other.
+    """
+
+    def __init__(self, values: LaneValues, *, dense: bool = False) -> None:
         self.values = values
+        self.dense = dense
         self.found: list[LaneAccess] = []
         self.depth = 0
 
@@ -41,6 +47,7 @@ class VectorAccess:
         elif _is_contiguous(buffer, forms):
             values.define_vector(result, self._load_contiguous(buffer, forms, result.type))
             return
+        self._require_sparse()
         kind = values.vector_type(result.type)
         gathered = vector.gather(
             kind, buffer, self._origin(buffer), self._offsets(buffer, indices),
@@ -56,13 +63,19 @@ class VectorAccess:
             if mask is None:
                 vector.StoreOp(value, buffer, self._bases(forms))
             else:
+                self._require_sparse()
                 vector.MaskedStoreOp(buffer, self._bases(forms), mask, value)
             return
+        self._require_sparse()
         ir.Operation.create(
             "vector.scatter",
             operands=[buffer, *self._origin(buffer), self._offsets(buffer, indices),
                       self._mask(), value],
         )  # fmt: skip
+
+    def _require_sparse(self) -> None:
+        if self.dense:
+            raise CannotVectorize("an access of some lanes, or to elements that are apart")
 
     # -- what is accessed ---------------------------------------------------------------------
 
@@ -92,6 +105,7 @@ class VectorAccess:
         kind, mask = self.values.vector_type(element), self.values.mask
         if mask is None:
             return vector.LoadOp(kind, buffer, self._bases(forms)).result
+        self._require_sparse()
         return vector.maskedload(kind, buffer, self._bases(forms), mask, self._zero(kind))
 
     def _mask(self) -> ir.Value:

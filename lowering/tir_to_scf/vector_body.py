@@ -23,6 +23,7 @@ from relax_mlir.dialects.tir.loops import ForOp
 from relax_mlir.lowering.tir_to_scf.blocks import first_step
 from relax_mlir.lowering.tir_to_scf.lane_dependences import conflict
 from relax_mlir.lowering.tir_to_scf.lane_values import CannotVectorize, LaneValues
+from relax_mlir.lowering.tir_to_scf.structure import enclosing
 from relax_mlir.lowering.tir_to_scf.vector_access import VectorAccess
 from relax_mlir.mlir import arith, ir, scf
 from relax_mlir.tir.schedule.index import Index, as_index
@@ -42,7 +43,8 @@ class VectorBody:
     def __init__(self, loop: ForOp, lane: ir.Value, lanes: int) -> None:
         self._loop = loop
         self.values = LaneValues(loop, lane, lanes)
-        self.access = VectorAccess(self.values)
+        on_gpu = enclosing(loop.operation, "gpu.launch") is not None
+        self.access = VectorAccess(self.values, dense=on_gpu)
 
     def rewrite(self, value: Index, at: ir.InsertionPoint) -> None:
         """Emit the body at `at`, the loop's variable being `value`."""

@@ -56,9 +56,6 @@ def test_kernels_say_what_must_be_aligned():
     built = relax_mlir.build(doubled(256, "float32", 4), target="cuda")
     assert kernels(built).count("llvm.align = 16 : i64") == 2
     assert "llvm.align" not in kernels(relax_mlir.build(vector_add(), target="cuda"))
-    host = built.mod.inspect_source()
-    assert host.count("llvm.ptrtoint") == 2
-    assert "not aligned to 16 bytes" in host
 
 
 def test_sums_of_products_are_fused():
@@ -130,7 +127,7 @@ def test_large_buffers_take_turns_in_dynamic_memory():
 
 def test_too_much_shared_memory():
     with pytest.raises(
-        CompileError, match="uses 262144 bytes of shared memory .*device has 166912"
+        CompileError, match=r"uses 262144 bytes of shared memory .*device has 166912"
     ):
         relax_mlir.build(two_phases(65_536), target="cuda")
 
@@ -160,5 +157,5 @@ def test_one_axis_has_one_extent():
                     vj = T.axis.spatial(32, j)
                     A[vj] = T.float32(1)
 
-    with pytest.raises(CompileError, match="bound to threadIdx.x, but run 64 and 32 times"):
+    with pytest.raises(CompileError, match=r"bound to threadIdx.x, but run 64 and 32 times"):
         relax_mlir.build(main, target="cuda")

@@ -10,6 +10,7 @@ from relax_mlir.mlir import ir
 from relax_mlir.tir.schedule import nest
 from relax_mlir.tir.schedule.analysis import Access, init_of, reads_of, root_buffer, writes_of
 from relax_mlir.tir.schedule.digits import Digit, dense, independent
+from relax_mlir.tir.schedule.enumeration import fills_its_box
 from relax_mlir.tir.schedule.index import (
     Index,
     Leaf,
@@ -125,13 +126,14 @@ def clipped(box: Interval, extent: Index) -> Interval:
 def is_exact(block: BlockOp, access: Access, inside: Callable[[ir.Value], bool]) -> bool:
     """True when an access touches every element of its box as the variables inside run."""
     values = {v: as_index(b) for v, b in zip(nest.iter_vars(block), block.bindings, strict=True)}
+    region = [(o.substitute(values), s.substitute(values)) for o, s in access.region]
     digits: list[Digit] = []
-    for offset, size in access.region:
-        found = dense(offset.substitute(values), size.substitute(values), inside)
+    for offset, size in region:
+        found = dense(offset, size, inside)
         if found is None:
-            return False
+            return fills_its_box(region, inside)
         digits += found
-    return independent(digits)
+    return independent(digits) or fills_its_box(region, inside)
 
 
 class _Boxes:
