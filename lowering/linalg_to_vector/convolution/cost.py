@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from relax_mlir.lowering.linalg_to_vector.convolution.matching import Convolution
@@ -10,6 +11,7 @@ from relax_mlir.lowering.linalg_to_vector.cpu_target import CPUTarget
 from relax_mlir.lowering.linalg_to_vector.loop_nest import ONE, ZERO
 
 __all__ = [
+    "VECTOR_COUNTS",
     "RegisterTile",
     "choose_register_tile",
     "depthwise_pixels",
@@ -28,7 +30,8 @@ _PACKING_POSITIONS = 24
 # Fused multiply-adds in flight that keep the units busy.
 _CHAINS = 8
 _MAX_PIXELS = 14
-_VECTOR_COUNTS = (1, 2, 3, 4)
+VECTOR_COUNTS = (1, 2, 3, 4)
+"""Vectors of output channels that a register tile may have."""
 # Output positions of a row of unknown length that are computed at once.
 _DYNAMIC_PIXELS = 8
 
@@ -49,16 +52,20 @@ def even_pieces(size: int, largest: int) -> list[int]:
 
 
 def choose_register_tile(
-    pixels: int | None, channels: int | None, lanes: int, target: CPUTarget
+    pixels: int | None,
+    channels: int | None,
+    lanes: int,
+    target: CPUTarget,
+    counts: Sequence[int] = VECTOR_COUNTS,
 ) -> RegisterTile:
     """The tile of least cost for rows of `pixels` positions (None: known at run time) and
-    `channels` output channels that lie together.
+    `channels` output channels that lie together, of as many vectors as one of `counts`.
 
     Cost is the multiply-adds issued, padding included, more where there are too few chains to hide
     latency or too many loads for the products.
     """
     best: tuple[float, RegisterTile] | None = None
-    for vectors in _VECTOR_COUNTS:
+    for vectors in counts:
         if vectors > 1 and channels is not None and (vectors - 1) * lanes >= channels:
             continue
         limit = _DYNAMIC_PIXELS if pixels is None else min(pixels, _MAX_PIXELS)
@@ -81,7 +88,8 @@ def _tile_cost(pixels: int, channels: int, height: int, vectors: int, lanes: int
         for panel in panels:
             accumulators = piece * panel
             loads = (piece + 2 * panel) / 2.0
-            cost += max(accumulators, _CHAINS, loads) + 0.1 * (piece + panel)
+            # The weight comes from the second-level cache, at half the rate of the first.
+            cost += max(accumulators, _CHAINS, loads) + 0.1 * piece + 0.5 * panel
     return cost
 
 

@@ -19,7 +19,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from relax_mlir.errors import PassError
-from relax_mlir.lowering.linalg_to_vector.convolution.cost import choose_register_tile
+from relax_mlir.lowering.linalg_to_vector.convolution.cost import (
+    VECTOR_COUNTS,
+    choose_register_tile,
+)
 from relax_mlir.lowering.linalg_to_vector.cpu_target import CPUTarget
 from relax_mlir.topi.nn.winograd import Bilinear, bilinear
 
@@ -148,11 +151,7 @@ def panel_width(positions: int, outputs: int, weight_bytes: int, target: CPUTarg
     """Output channels of a panel of the weight: those of a register tile, if they divide them all;
     0 where the weight is small or none fits."""
     lanes = target.lanes(32)
-    wanted = choose_register_tile(positions, outputs, lanes, target).vectors
-    for vectors in (wanted, 4, 3, 2, 1):
-        if (
-            vectors * (14 if target.vector_registers >= 32 else 6)
-            and outputs % (vectors * lanes) == 0
-        ):
-            return vectors * lanes if weight_bytes > _SMALL_WEIGHT else 0
-    return 0
+    counts = [n for n in VECTOR_COUNTS if outputs % (n * lanes) == 0]
+    if not counts or weight_bytes <= _SMALL_WEIGHT:
+        return 0
+    return choose_register_tile(positions, outputs, lanes, target, counts).vectors * lanes

@@ -260,16 +260,31 @@ class _Emitter:
         to = b.add(b.mul(number, self.product_plane), b.add(outer, inner))
         begin = 0
         sizes = even_pieces(chunk.rows * win.columns.tiles, largest)
+        done = 0
         for size in sorted(set(sizes), reverse=True):
             count = sizes.count(size)
             with b.loop(begin, begin + size * count, size) as tile:
                 source = b.add(b.mul(number, self.data_plane), b.mul(tile, win.channels))
-                sums = self._register_tile(chunk, source, start, row, size, masks)
+                piece = b.add(b.floordiv(b.sub(tile, begin), size), done)
+                ahead = self._ahead(piece, len(sizes), vectors)
+                sums = self._register_tile(chunk, source, start, row, size, masks, ahead)
                 for i in range(size):
                     for v in range(vectors):
                         at = b.add(b.mul(b.add(tile, i), self.width), v * self.lanes)
                         b.store(sums[i * vectors + v], chunk.products, b.add(to, at))
             begin += size * count
+            done += count
+
+    def _ahead(self, piece: Index, pieces: int, vectors: int) -> list[Index]:
+        """What a piece of the tiles fetches of the next panel at every step, if the weight does not
+        fit into the cache: all pieces together each of its vectors once."""
+        b, win = self.b, self.win
+        size = self.count * win.channels * win.outputs * 4
+        if win.panel != vectors * self.lanes or size <= self.target.l2_bytes:
+            return []
+        each = -(-vectors // pieces)
+        lines = [b.minimum(b.add(b.mul(piece, each), i), vectors - 1) for i in range(each)]
+        return [b.add(win.panel * win.channels, b.mul(line, self.lanes)) for line in lines]
 
     def _masks(self, inner: Index, vectors: int) -> list[ir.Value | None]:
         """Which output channels exist, where the weight is not in panels."""
@@ -288,6 +303,7 @@ class _Emitter:
         row: int,
         size: int,
         masks: list[ir.Value | None],
+        ahead: list[Index],
     ) -> list[ir.Value]:
         b, win, lanes = self.b, self.win, self.lanes
         vectors = len(masks)
@@ -297,6 +313,8 @@ class _Emitter:
             factors = [
                 b.load(self.weight, b.add(at, v * lanes), lanes, masks[v]) for v in range(vectors)
             ]
+            for distance in ahead:
+                b.prefetch(self.weight, b.add(at, distance))
             first = b.add(source, channel)
             results: list[ir.Value] = []
             for i in range(size):
