@@ -18,6 +18,7 @@ from relax_mlir.lowering.relax_to_host.objects import (
     from_any,
     view_into,
 )
+from relax_mlir.lowering.relax_to_host.profile import timed
 from relax_mlir.lowering.relax_to_host.values import (
     NoneValue,
     ShapeValue,
@@ -72,7 +73,8 @@ class _KernelCall:
         self._match_deferred(specs[len(tensors) :], scalars)
         text = self.host.text
         operands, kinds_text = ", ".join(self.operands), ", ".join(self.kinds)
-        text.line(f"func.call @{self.callee}{KERNEL_SUFFIX}({operands}) : ({kinds_text}) -> ()")
+        with timed(self.host, self.op, self.callee):
+            text.line(f"func.call @{self.callee}{KERNEL_SUFFIX}({operands}) : ({kinds_text}) -> ()")
         if MAY_RAISE in kernel.attributes:
             self.host.check(text.call("relax_ffi_pending_error", [], [], "i32"))
 
@@ -220,7 +222,8 @@ def call_dps_packed(host: HostFunction, op: ir.Operation) -> None:
         host.new_output(result, index, kind) for index, kind in enumerate(output_types(result.type))
     ]
     arguments = [host.env[value] for value in op.operands]
-    call_global(host, _callee(op), [*arguments, *outputs])
+    with timed(host, op, _callee(op)):
+        call_global(host, _callee(op), [*arguments, *outputs])
     _bind_outputs(host, op, outputs)
 
 
@@ -233,7 +236,8 @@ def call_dps_packed(host: HostFunction, op: ir.Operation) -> None:
 )
 def call_packed(host: HostFunction, op: ir.Operation) -> None:
     name, result = _callee(op), op.results[0]
-    slot = call_global(host, name, [host.env[value] for value in op.operands], result)
+    with timed(host, op, name):
+        slot = call_global(host, name, [host.env[value] for value in op.operands], result)
     host.env[result] = read_result(host, slot, result, f"{host.name}: result of '{name}': ")
 
 

@@ -69,6 +69,7 @@ class HostContext:
     functions: dict[str, ir.Operation]
     constants: dict[str, np.ndarray]
     table: list[str] = field(default_factory=list)
+    profile: bool = False
     on_device: bool = False
     """Whether tensors are on a GPU, and their kernels run there."""
     cycles: dict[str, set[str]] = field(default_factory=dict)

@@ -55,6 +55,9 @@ SET_CONSTANTS = "__relax_set_constants"
 class RelaxToHost(Pass):
     """Replace Relax functions by host functions of the TVM FFI."""
 
+    profile: bool = False
+    """Tell the registered functions `relax_mlir.profile.start` and `.stop` of every call."""
+
     def run(self, state: ModuleState) -> None:
         functions = {
             symbol_name(op): op for op in state.functions() if "relax.attrs" in op.attributes
@@ -62,7 +65,9 @@ class RelaxToHost(Pass):
         if not functions:
             return
         hide_kernels(state)
-        context = HostContext(ModuleText(), kernel_symbols(state), functions, state.constants)
+        context = HostContext(
+            ModuleText(), kernel_symbols(state), functions, state.constants, profile=self.profile
+        )
         context.on_device = is_for_device(state)
         context.text.declare(CONSTANTS, "")
         if context.on_device:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextvars import copy_context
 from typing import Any
 
 from relax_mlir import mlir
@@ -59,16 +60,19 @@ def compile(
     if chosen.device_type != "cpu":
         return _executable(_for_device(module, chosen, relax_pipeline, tir_pipeline))
 
-    def lower() -> CompiledCode:
+    def lower(profile: bool = False) -> CompiledCode:
         lowered = _apply(module, relax_pipeline) if _has_relax(module.state) else module
         if tir_pipeline not in _TIR_PIPELINES:
             lowered = _apply(lowered, tir_pipeline)
         with mlir.scope():
             state = lowered.state.clone()
             state.target = chosen
-            return lower_to_machine_ir(state, opt_level=_opt_level())
+            return lower_to_machine_ir(state, opt_level=_opt_level(), profile=profile)
 
-    return _executable(through_cache(module, chosen, (relax_pipeline, tir_pipeline), lower))
+    code = through_cache(module, chosen, (relax_pipeline, tir_pipeline), lower)
+    context = copy_context()  # the PassContext of now
+    code.profiled = lambda: context.run(lower, True)
+    return _executable(code)
 
 
 def build(

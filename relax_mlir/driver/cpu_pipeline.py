@@ -26,16 +26,21 @@ CPU_BUILD_PIPELINE = f"builtin.module({KERNELS},{HOST},{CPU_PIPELINE})"
 
 
 def lower_to_machine_ir(
-    state: ModuleState, *, opt_level: int = 2, num_cores: int | None = None
+    state: ModuleState,
+    *,
+    opt_level: int = 2,
+    num_cores: int | None = None,
+    profile: bool = False,
 ) -> CompiledCode:
     """Lower a module of TensorIR functions and Relax functions that call them, in place.
 
     `opt_level` is LLVM's, for when the code is turned into machine code.  `num_cores` is how many
     threads parallel loops use; None leaves it to the target, the PassContext's `num-cores` and the
-    environment (`num_threads`).
+    environment (`num_threads`).  With `profile` host code tells how long each call takes.
     """
     functions = exported_functions(state)
-    run(state, f"builtin.module({KERNELS},{HOST})")
+    host = f"{HOST}{{profile=true}}" if profile else HOST
+    run(state, f"builtin.module({KERNELS},{host})")
     threads = 1
     if has_parallel_loops(state.functions()):
         threads = num_threads(asked_cores(state) if num_cores is None else num_cores)

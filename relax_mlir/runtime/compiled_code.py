@@ -40,7 +40,8 @@ class CompiledCode:
     """`module` is an `ir.Module` in the llvm dialect; `constants` are in the order of its table.
 
     `constant_keys` are their names in the module's table of constants.  `on_engine` is called once
-    with the engine, when there is machine code.  `device_code` holds the kernels of a module that
+    with the engine, when there is machine code.  `profiled` compiles the same program so that it
+    tells how long each call takes.  `device_code` holds the kernels of a module that
     was compiled for a GPU.
     """
 
@@ -51,6 +52,7 @@ class CompiledCode:
     constant_keys: Sequence[str] = ()
     on_engine: Callable[[Engine], None] | None = None
     device_code: DeviceCode | None = None
+    profiled: Callable[[], CompiledCode] | None = None
     _cache: dict[str, Any] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 

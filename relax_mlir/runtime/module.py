@@ -51,11 +51,29 @@ class Module:
         return self.get_function(self.entry_name)
 
     @property
+    def code(self) -> CompiledCode | _Library:
+        """What the functions come from: compiled code, or a library."""
+        return self._code
+
+    @property
     def runs_on_gpu(self) -> bool | None:
         """Whether the module was compiled for a GPU; None when that is not known (a library)."""
         if not isinstance(self._code, CompiledCode):
             return None
         return self._code.device_code is not None
+
+    def profiled(self) -> Module:
+        """The same program, which tells how long each of its calls takes (see `profile.py`).
+
+        Raises Error for a module that was not compiled in this process, or for a GPU.
+        """
+        remake = getattr(self._code, "profiled", None)
+        if remake is None:
+            raise Error(
+                "only a module that this process compiled for the CPU can be profiled",
+                hint="compile the IRModule again with relax_mlir.compile",
+            )
+        return Module(remake())
 
     @property
     def kind(self) -> str:

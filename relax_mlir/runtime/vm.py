@@ -16,6 +16,7 @@ from relax_mlir.runtime.device import Device, require_present
 from relax_mlir.runtime.executable import Executable
 from relax_mlir.runtime.ffi import tvm_ffi
 from relax_mlir.runtime.module import Module
+from relax_mlir.runtime.profile import Profile, record
 from relax_mlir.runtime.tensor import tensor
 
 __all__ = ["VirtualMachine"]
@@ -101,6 +102,7 @@ class VirtualMachine:
         self._inputs: dict[str, tuple[Any, ...]] = {}
         self._outputs: dict[str, Any] = {}
         self._instrument: Callable[..., Any] | None = None
+        self._profiled: Module | None = None
 
     def __getitem__(self, key: str) -> Callable[..., Any]:
         """The function of that name; raises AttributeError when there is none."""
@@ -202,6 +204,18 @@ class VirtualMachine:
     def set_instrument(self, instrument: Callable[..., Any] | None) -> None:
         """Call `instrument(func, name, before_run, result, *args)` around every call."""
         self._instrument = instrument
+
+    def profile(self, func_name: str, *args: Any, number: int = 1, warmup: int = 1) -> Profile:
+        """How long each operator of a function takes: `print(vm.profile("main", x))`.
+
+        The program is compiled once more, with a clock around every call; the function is then
+        called `warmup` times for nothing and `number` times for the table.
+        Raises Error for a program that was not compiled in this process.
+        """
+        if self._profiled is None:
+            self._profiled = self._rt_mod.profiled()
+        function = _VMFunction(func_name, self._profiled.get_function(func_name))
+        return record(lambda: function(*args), number=number, warmup=warmup)
 
     def time_evaluator(
         self,
