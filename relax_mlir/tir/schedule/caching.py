@@ -64,7 +64,8 @@ def cache_read(
     box = _region(buffer, readers, reads_of, place)
     cache = _cache_buffer(buffer, storage_scope, scope)
     name = _block_name(buffer, storage_scope)
-    copy = copy_block(name, buffer, cache, box, place)
+    with _statement(readers[0] if readers else block, buffer):
+        copy = copy_block(name, buffer, cache, box, place)
     for reader in readers:
         redirect(reader, buffer, cache, loads=True, stores=False)
     return copy
@@ -95,7 +96,8 @@ def cache_write(
     box = _region(buffer, [block], writes_of, place)
     _require_whole(block, place)
     cache = _cache_buffer(buffer, storage_scope, scope)
-    copy = copy_block(_block_name(buffer, storage_scope), cache, buffer, box, place)
+    with _statement(block, buffer):
+        copy = copy_block(_block_name(buffer, storage_scope), cache, buffer, box, place)
     redirect(block, buffer, cache, loads=True, stores=True)
     for reader in readers:
         redirect(reader, buffer, cache, loads=True, stores=False)
@@ -242,6 +244,14 @@ def index_dtype(buffer: ir.Value) -> dict[str, ir.Attribute]:
     """The attribute of loops over a buffer whose sizes are int64."""
     kept = buffer_attributes(buffer)
     return {"dtype": kept["shape_dtype"]} if "shape_dtype" in kept else {}
+
+
+def _statement(block: ir.OpView, buffer: ir.Value) -> ir.Location:
+    """Where the program touches a buffer in a block: what a copy made for it points to."""
+    for op in nest.descend(block):
+        if op.operation.name in ("memref.load", "memref.store") and buffer in op.operands:
+            return op.location
+    return block.location
 
 
 def copy_block(
