@@ -9,6 +9,10 @@ from typing import Any
 from relax_mlir.mlir import ir
 
 
+class Reference(str):
+    """The name of a parameter or buffer that an attribute refers to; in MLIR a symbol (`@A`)."""
+
+
 def to_attribute(value: Any) -> ir.Attribute:
     """An attribute holding `value`.
 
@@ -27,6 +31,8 @@ def to_attribute(value: Any) -> ir.Attribute:
         return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), value)
     if isinstance(value, float):
         return ir.FloatAttr.get(ir.F64Type.get(), value)
+    if isinstance(value, Reference):
+        return ir.FlatSymbolRefAttr.get(value)
     if isinstance(value, str):
         return ir.StringAttr.get(value)
     if isinstance(value, Mapping):
@@ -46,6 +52,8 @@ def from_attribute(attr: ir.Attribute) -> Any:
         return None
     if isinstance(attr, (ir.BoolAttr, ir.IntegerAttr, ir.FloatAttr, ir.StringAttr, ir.TypeAttr)):
         return attr.value
+    if isinstance(attr, ir.FlatSymbolRefAttr):
+        return Reference(attr.value)
     if isinstance(attr, ir.DenseI64ArrayAttr):
         return list(attr)
     if isinstance(attr, ir.ArrayAttr):

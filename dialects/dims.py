@@ -3,6 +3,8 @@
 A dimension is an `int` or a `str`.  Expressions are sums of products over symbols, with
 `floordiv`, `floormod`, `min` and `max` kept as opaque factors; `canonical("2*n + n")` is
 `"n * 3"`.  Two dimensions are known to be equal exactly when their canonical forms are.
+
+The value of a bool scalar is a comparison of dimensions (`COMPARISONS`): one or zero.
 """
 
 from __future__ import annotations
@@ -18,7 +20,10 @@ Dim: TypeAlias = "int | str"
 # A polynomial maps a sorted tuple of factor names to its integer coefficient.
 _Poly: TypeAlias = "dict[tuple[str, ...], int]"
 
-_FUNCTIONS = ("min", "max", "floordiv", "floormod")
+COMPARISONS = {"equal": "==", "not_equal": "!=", "less": "<", "less_equal": "<="}
+"""The functions that compare two dimensions, and their Python operators."""
+
+_FUNCTIONS = ("min", "max", "floordiv", "floormod", *COMPARISONS)
 
 
 @lru_cache(maxsize=4096)
@@ -132,8 +137,11 @@ def symbols(dim: Dim) -> tuple[str, ...]:
     if isinstance(dim, int):
         return ()
     names: list[str] = []
+    callees: list[ast.expr] = []  # a call comes before its parts
     for node in ast.walk(ast.parse(dim, mode="eval")):
-        if isinstance(node, ast.Name) and node.id not in (*_FUNCTIONS, *names):
+        if isinstance(node, ast.Call):
+            callees.append(node.func)
+        if isinstance(node, ast.Name) and node not in callees and node.id not in names:
             names.append(node.id)
     return tuple(names)
 
@@ -172,6 +180,8 @@ def _polynomial(node: ast.expr) -> _Poly:
         return _binary(node)
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
         return _call(node.func.id, [_polynomial(arg) for arg in node.args])
+    if isinstance(node, ast.Compare) and len(node.ops) == 1:
+        return _comparison(node.ops[0], _polynomial(node.left), _polynomial(node.comparators[0]))
     raise ValueError(f"not a dimension expression: {ast.unparse(node)!r}")
 
 
@@ -189,6 +199,23 @@ def _binary(node: ast.BinOp) -> _Poly:
         case ast.Mod():
             return _call("floormod", [left, right])
     raise ValueError(f"operator not allowed in a dimension: {ast.unparse(node)!r}")
+
+
+def _comparison(op: ast.cmpop, left: _Poly, right: _Poly) -> _Poly:
+    match op:
+        case ast.Eq():
+            return _call("equal", [left, right])
+        case ast.NotEq():
+            return _call("not_equal", [left, right])
+        case ast.Lt():
+            return _call("less", [left, right])
+        case ast.LtE():
+            return _call("less_equal", [left, right])
+        case ast.Gt():
+            return _call("less", [right, left])
+        case ast.GtE():
+            return _call("less_equal", [right, left])
+    raise ValueError("sizes are compared with ==, !=, <, <=, > and >=")
 
 
 def _sum(left: _Poly, right: _Poly, sign: int) -> _Poly:
@@ -221,6 +248,8 @@ def _call(name: str, args: list[_Poly]) -> _Poly:
     if a is not None and b is not None:
         return _as_poly(_fold(name, a, b))
     if left == right:
+        if name in COMPARISONS:
+            return _as_poly(int(name in ("equal", "less_equal")))
         return {"min": left, "max": left, "floordiv": {(): 1}, "floormod": {}}[name]
     if b is not None and name in ("floordiv", "floormod"):
         return _divide(name, left, b)
@@ -242,6 +271,10 @@ def _fold(name: str, a: int, b: int) -> int:
         "max": lambda: max(a, b),
         "floordiv": lambda: a // b,
         "floormod": lambda: a % b,
+        "equal": lambda: int(a == b),
+        "not_equal": lambda: int(a != b),
+        "less": lambda: int(a < b),
+        "less_equal": lambda: int(a <= b),
     }[name]()
 
 

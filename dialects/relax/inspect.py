@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.relax import infer, types
 from relax_mlir.dialects.relax.spec import Infer, InferError, define
 from relax_mlir.mlir import ir
@@ -32,7 +33,10 @@ def _whole(dtype: str) -> Infer:
 
 def _axis(kinds: Sequence[ir.Type], attributes: Mapping[str, Any]) -> ir.Type:
     info = infer.tensor(kinds[0])
-    axis = infer.scalar_int(kinds[1], "axis")
+    prim = types.prim_info(kinds[1])
+    if prim is None or not dtypes.is_integer(prim[0]):
+        raise InferError(f"axis must be an integer, got {types.describe(kinds[1])}")
+    axis = prim[1]
     if isinstance(axis, int) and info.ndim >= 0 and not 0 <= axis < info.ndim:
         raise InferError(f"axis {axis} is out of range for {types.describe(kinds[0])}")
     return types.prim_type("int64")

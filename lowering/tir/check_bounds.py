@@ -52,6 +52,12 @@ def _check_region(
             op = view.operation
             if op.name == "tir.alloc_buffer":
                 require_allocatable(op.results[0], function)
+            elif op.name == "tir.free_variable":
+                raise CompileError(
+                    f"variable {name_of(op.results[0])} is not defined in function {function}",
+                    hint="it is a part of a program: make the variable a parameter, or the size of "
+                    "a buffer parameter",
+                )
             elif op.name == "memref.load":
                 if not _is_selected(op):
                     _check_access(op, 0, function, block, ranges)

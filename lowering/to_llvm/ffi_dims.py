@@ -16,6 +16,7 @@ _OPERATIONS: dict[type[ast.operator], str] = {
     ast.Mult: "muli",
     ast.FloorDiv: "floordivsi",
 }
+_COMPARISONS = {"equal": "eq", "not_equal": "ne", "less": "slt", "less_equal": "sle"}
 _CALLS = {"min": "minsi", "max": "maxsi", "floordiv": "floordivsi"}
 
 
@@ -75,6 +76,10 @@ class DimensionValues:
                 return text.binary(_OPERATIONS[type(node.op)], left, right)
             case ast.Call(func=ast.Name(id="floormod"), args=[left, right]):
                 return self._modulo(left, right)
+            case ast.Call(func=ast.Name(id=name), args=[left, right]) if name in _COMPARISONS:
+                a, b = self._expression(left), self._expression(right)
+                holds = text.compare(_COMPARISONS[name], a, b)
+                return text.value(f"arith.extui {holds} : i1 to i64")
             case ast.Call(func=ast.Name(id=name), args=[left, right]) if name in _CALLS:
                 return text.binary(_CALLS[name], self._expression(left), self._expression(right))
         raise CompileError(f"size expression {ast.unparse(node)!r} cannot be computed")

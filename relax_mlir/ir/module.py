@@ -138,6 +138,12 @@ class IRModule:
     def _names(self) -> str:
         return ", ".join(sorted(self._operations())) or "none"
 
+    def __call__(self, device: Any = None, target: Any = None) -> Any:
+        """The module compiled, with the Python functions that its class has (`I.pyfunc`): a
+        `relax.BasePyModule`."""
+        functions = self.__dict__.get("pyfuncs", {})
+        return above("relax.base_py_module").BasePyModule(self, device, target, functions)
+
     # -- attributes -------------------------------------------------------------------------
 
     @property

@@ -13,11 +13,12 @@ _EXPORTS = {
     ),
     "blocks": "Binding BindingBlock DataflowBlock MatchCast SeqExpr VarBinding",
     "struct_info": (
-        "AnyType DynTensorType FuncStructInfo FuncType ObjectStructInfo ObjectType PrimStructInfo "
-        "PrimType ShapeStructInfo ShapeType StructInfo TensorStructInfo TensorType "
-        "TupleStructInfo TupleType Type"
+        "AnyType DTensorStructInfo DTensorType DynTensorType FuncStructInfo FuncType "
+        "ObjectStructInfo ObjectType PrimStructInfo PrimType ShapeStructInfo ShapeType "
+        "StructInfo TensorStructInfo TensorType TupleStructInfo TupleType Type"
     ),
     "function": "Function",
+    "base_py_module": "BasePyModule",
     "block_builder": "BlockBuilder",
     "expr_functor": "ExprFunctor PyExprMutator PyExprVisitor",
     "codegen": "register_codegen",

@@ -116,8 +116,17 @@ def _call_tir(call: Call) -> ir.Type:
 
 
 def _call_dps(call: Call) -> ir.Type:
-    _tensors(call)
-    return _outputs(call)
+    """A registered function takes values of any kind; compiling needs its outputs' dtypes."""
+    if not call.type_args:
+        raise InferError("needs the types of its outputs: out_sinfo=R.Tensor((2, 3), 'float32')")
+    result = result_of(call.type_args)
+    for kind in types.tuple_fields(result) or [result]:
+        info = types.tensor_info(kind)
+        if info is None or info.dims is None:
+            raise InferError(
+                f"an output must be a tensor of known shape, got {types.describe(kind)}"
+            )
+    return result
 
 
 def _outputs(call: Call) -> ir.Type:

@@ -107,6 +107,9 @@ class Var(Expr):
     `DynTensorType(2, "float32")`.  Two variables are the same only if they are one object.
     """
 
+    known: Expr | None = None
+    """The dtype that the variable is bound to, where an operator needs to know it."""
+
     def __init__(self, name_hint: str, struct_info: Any = None, type_annotation: Any = None):
         self.name_hint = name_hint
         with mlir.scope():
@@ -228,7 +231,7 @@ class PrimValue(Expr):
         if isinstance(plain, (bool, float)):
             self.number = plain
         else:
-            self.dim = symbols.to_dim(plain)
+            self.dim = symbols.to_value(plain)
         with mlir.scope():
             self.mlir_type = types.prim_type(kind, self.dim)
 
@@ -277,9 +280,13 @@ class DataTypeImm(Expr):
 
 
 class ExternFunc(Expr):
-    """A registered function by name; calling it makes `R.call_packed`."""
+    """A registered function by name; calling it makes `R.call_packed`.
 
-    def __init__(self, global_symbol: str):
+    TVM also gives its type, `R.Callable(...)`; what is called says the type of its result.
+    """
+
+    def __init__(self, global_symbol: str, struct_info: Any = None):
+        self.declared = struct_info
         self.global_symbol = str(global_symbol)
         with mlir.scope():
             self.mlir_type = types.callable_type()

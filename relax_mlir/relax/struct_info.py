@@ -173,8 +173,9 @@ class PrimType(StructInfo):
 
     def __init__(self, dtype: Any = None, value: Any = None):
         with mlir.scope():
-            dim = None if value is None else symbols.to_dim(value)
-            name = canonical_dtype(dtype) or ("int64" if dim is not None else None)
+            dim = None if value is None else symbols.to_value(value)
+            natural = getattr(value, "dtype", "int64")  # of a tir expression
+            name = canonical_dtype(dtype) or (natural if dim is not None else None)
             if name is None:
                 raise TypeError("R.Prim needs a dtype or a value")
             super().__init__(types.prim_type(name, dim))

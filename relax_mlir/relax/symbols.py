@@ -32,6 +32,12 @@ _BINARY = {
     # Dimensions are not negative, where truncating and flooring division agree.
     "Div": "({} // {})",
     "Mod": "({} % {})",
+    "EQ": "({} == {})",
+    "NE": "({} != {})",
+    "LT": "({} < {})",
+    "LE": "({} <= {})",
+    "GT": "({} > {})",
+    "GE": "({} >= {})",
 }
 
 
@@ -46,6 +52,8 @@ def to_dim(value: Any) -> Dim:
         return value
     if isinstance(value, str):
         return _canonical(_PREFIX.sub("", _LITERAL.sub(r"\1", value)))
+    if isinstance(value, tir.CompareExpr):
+        raise TypeError(f"a comparison is no dimension: {value}")
     if isinstance(value, tir.PrimExpr):
         return _canonical(_text(value))
     if hasattr(value, "__index__"):  # numpy and torch integers
@@ -58,6 +66,11 @@ def to_dim(value: Any) -> Dim:
     raise TypeError(
         f"a dimension is an integer or an expression, not a {type(value).__name__}: {value!r}"
     )
+
+
+def to_value(value: Any) -> Dim:
+    """The value of a scalar in canonical form: a dimension, or a comparison of dimensions."""
+    return _canonical(_text(value)) if isinstance(value, tir.CompareExpr) else to_dim(value)
 
 
 def to_dims(values: Iterable[Any]) -> tuple[Dim, ...]:
@@ -121,6 +134,10 @@ _FUNCTIONS: Mapping[str, Callable[[Any, Any], Any]] = {
     "floormod": lambda a, b: a % b,
     "min": tir.Min,
     "max": tir.Max,
+    "equal": tir.EQ,
+    "not_equal": tir.NE,
+    "less": tir.LT,
+    "less_equal": tir.LE,
 }
 
 

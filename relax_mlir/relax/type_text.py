@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from relax_mlir.dialects.dims import Dim
+from relax_mlir.dialects.dims import COMPARISONS, Dim
 from relax_mlir.dialects.relax import types
 from relax_mlir.dialects.relax.dialect import ObjectType
 from relax_mlir.mlir import ir
@@ -120,6 +120,10 @@ class _DimText:
             return f"({text})" if rank < level else text
         assert isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
         a, b = node.args
+        comparison = COMPARISONS.get(node.func.id)
+        if comparison is not None:
+            text = f"{self._node(a, 0)} {comparison} {self._node(b, 0)}"
+            return f"({text})" if level > 0 else text
         operator = _DIVISIONS.get(node.func.id)
         if operator is None:
             prefix = "" if self.style.quoted else f"{self.style.tir}."

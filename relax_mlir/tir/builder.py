@@ -10,7 +10,7 @@ function = build.finish()
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -56,6 +56,8 @@ class PrimFuncBuilder(MemoryStatements):
             if private:
                 self._function.attributes["sym_visibility"] = ir.StringAttr.get("private")
             entry = self._function.body.blocks.append()
+        self.free_variables: Container[E.Var] = ()
+        """The variables that may be used without a value."""
         self._signature = Signature(name)
         self._blocks: list[ir.Block] = [entry]
         self._frames: list[BlockFrame] = []
@@ -404,6 +406,8 @@ class PrimFuncBuilder(MemoryStatements):
             layout = self._layout_value(var)
             if layout is not None:
                 return layout
+            if var in self.free_variables:
+                return self._free_variable(var)
             raise Error(
                 f"variable {var.name} is not defined in function {self.name}",
                 hint="a symbolic size is defined by a buffer parameter that has it as a dimension",

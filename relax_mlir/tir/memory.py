@@ -11,13 +11,14 @@ import numpy as np
 from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.attributes import to_attribute
 from relax_mlir.dialects.names import name_location
+from relax_mlir.dialects.tir.free_variables import FreeVariableOp
 from relax_mlir.dialects.tir.pointers import AllocConstOp, DeclBufferOp
 from relax_mlir.dialects.tir.scopes import AttrOp, CommReducerOp, YieldOp
 from relax_mlir.errors import Error
 from relax_mlir.mlir import dynamic, ir, memref
 from relax_mlir.tir import expr as E
 from relax_mlir.tir.buffer import Buffer, BufferRegion
-from relax_mlir.tir.emit import ExprEmitter, type_of
+from relax_mlir.tir.emit import ExprEmitter, bind_name, type_of
 from relax_mlir.tir.signature import Signature, memref_type
 
 __all__ = ["MemoryStatements", "subview"]
@@ -105,6 +106,17 @@ class MemoryStatements:
             self._set_last_prologue(None, values[0].owner)
         self.emitter.values[var] = values[axis + 1]
         return values[axis + 1]
+
+    def _free_variable(self, var: E.Var) -> ir.Value:
+        """A variable without a value, made at the top of the function."""
+        with self._prologue(None):
+            op = FreeVariableOp(type_of(var.dtype)).operation
+            bind_name(op.results[0], var.name)
+            if var.dtype.startswith("uint"):
+                op.attributes["dtype"] = ir.StringAttr.get(var.dtype)
+            self._set_last_prologue(None, op)
+        self.emitter.values[var] = op.results[0]
+        return op.results[0]
 
     # -- scopes -------------------------------------------------------------------------------
 

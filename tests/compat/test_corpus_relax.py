@@ -70,6 +70,62 @@ def main(x: R.Tensor((2, 4, 28, 28, 4), "float32"), w: R.Tensor((1, 16, 3, 3, 4)
     )
     return z
 """,
+    "comparisons of sizes": """
+@R.function(pure=False)
+def main(x: R.Tensor(("n",), "float32")) -> R.Tensor(("n",), "float32"):
+    n = T.int64()
+    _ = R.assert_op(R.prim_value(n % 16 == 0), format="odd")
+    if R.prim_value(n > 8):
+        y = R.add(x, x)
+    else:
+        y = R.multiply(x, x)
+    return y
+""",
+    "registered functions with types": """
+@R.function
+def main(x: R.Tensor([4096], "float32")) -> R.Tensor([512], "int32"):
+    y = R.ExternFunc(
+        "runtime.TVMTensorCreateView", R.Callable(derive_func="tvm.relax.infer", purity=True)
+    )(x, R.shape([512]), R.dtype("int32"), R.prim_value(0))
+    return y
+""",
+    "registered functions of any values": """
+@R.function
+def main(cache: R.Object, x: R.Tensor(("m",), "float16")):
+    m = T.int64()
+    a = R.call_dps_packed(
+        "f", (cache, x, R.str("relu"), R.prim_value(1), R.shape([m, 2])),
+        out_sinfo=R.Tensor((m,), "float16"),
+    )
+    b = R.call_dps_packed("g", [a], out_sinfo=R.Tensor([m * 2]))
+    return b
+""",
+    "what tensors are": """
+@R.function
+def main(x: R.Tensor):
+    code = x.dtype.type_code
+    bits = x.dtype.bits
+    stride = x.strides[1]
+    offset = x.byte_offset
+    return (code, bits, stride, offset)
+""",
+    "views": """
+@R.function
+def main(x: R.Tensor([4096], "uint8")):
+    kind = R.dtype("float16")
+    a = R.memory.view(x, R.shape([64, 32]), kind)
+    b = R.memory.view(x, R.shape([16]), R.tuple(), R.tuple())
+    c = R.memory.view(x, dtype="int32", relative_byte_offset=64, shape=[4])
+    return (a, b, c)
+""",
+    "scalars of other dtypes": """
+@R.function
+def main(x: R.Tensor):
+    bits = T.uint8()
+    value = x.dtype.bits
+    _ = R.match_cast(value, R.Prim(value=bits))
+    return x
+""",
     "planned memory": """
 @R.function(pure=False)
 def main(x: R.Tensor((2, 4), "float32")):
@@ -110,6 +166,25 @@ def test_index_maps_are_affine_maps() -> None:
         relax.op.layout_transform(
             relax.Var("x", relax.TensorType((4, 4), "float32")), lambda i, j: (i * j,)
         )
+
+
+def test_a_comparison_is_no_size() -> None:
+    n = tvm.tir.Var("n", "int64")
+    with pytest.raises(TypeError, match="a comparison is no dimension"):
+        relax.TensorType((n > 3,), "float32")
+
+
+def test_sizes_are_compared_when_the_program_runs() -> None:
+    module = from_source(HEADER + "@I.ir_module\nclass M:" + "\n    ".join(
+        PROGRAMS["comparisons of sizes"].replace("% 16", "% 2").splitlines()
+    ))  # fmt: skip
+    machine = relax.VirtualMachine(tvm.compile(module, "llvm"), tvm.cpu())
+    for size, expected in ((4, lambda v: v * v), (10, lambda v: v + v)):
+        values = np.arange(size, dtype="float32")
+        result = machine["main"](tvm.runtime.tensor(values)).numpy()
+        np.testing.assert_array_equal(result, expected(values))
+    with pytest.raises(AssertionError, match="odd"):
+        machine["main"](tvm.runtime.tensor(np.zeros(5, "float32")))
 
 
 def test_one_device_is_the_cpu() -> None:

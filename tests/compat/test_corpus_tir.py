@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import pytest
 
+import relax_mlir
+from relax_mlir.errors import CompileError, ParseError
 from relax_mlir.ir import IRModule
 from relax_mlir.script import from_source
 
@@ -85,6 +87,80 @@ def func(a: T.handle):
     for i, j in T.grid(n, m):
         A[i, j] = 0.0
 """,
+    "buffers and handles in attributes": """
+@T.prim_func
+def func(a: T.handle, b: T.handle):
+    T.func_attr({"input_vars": [a], "output_vars": [b], "devices": []})
+    A = T.match_buffer(a, (16, 16), "float32")
+    B = T.match_buffer(b, (16, 16), "float32")
+    for i, j in T.grid(16, 16):
+        with T.block("copy"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            T.block_attr({"layout_free_placeholders": [A]})
+            B[vi, vj] = A[vi, vj]
+""",
+    "values of other functions": """
+@I.ir_module
+class Module:
+    @T.prim_func(private=True)
+    def add(a: T.int32, b: T.int32) -> T.int32:
+        return a + b
+
+    @T.prim_func
+    def main(A: T.Buffer((4,), "int32")):
+        length: T.int32 = Module.add(1, 2)
+        for i in range(4):
+            A[i] = Module.add(A[i], length)
+""",
+    "several axes under one name": """
+@T.prim_func
+def func(A: T.Buffer((4, 2, 3), "float32"), B: T.Buffer((4, 2, 3), "float32")):
+    for i in range(4):
+        for j in T.grid(2, 3):
+            with T.block("copy"):
+                vi, *vj = T.axis.remap("SSS", [i, *j])
+                T.buffer_store(B, T.BufferLoad(A, [vi, *vj]), [vi, *vj])
+""",
+    "one element in all lanes": """
+@T.prim_func
+def func(A: T.Buffer((8,), "int32"), B: T.Buffer((4, 8), "int32")):
+    B[1, T.Ramp(0, 1, 4)] = A[T.Broadcast(3, 4)]
+    B[T.Broadcast(2, 4), T.Ramp(4, 1, 4)] = A[T.Ramp(0, 1, 4)]
+""",
+    "vectors of views": """
+@T.prim_func
+def func(a: T.Buffer((8, 8), "uint8"), c: T.Buffer((8, 8), "int32")):
+    for i in range(8):
+        with T.block("b"):
+            vi = T.axis.spatial(8, i)
+            T.reads(a[vi, 0:4])
+            T.writes(c[vi, 0:4])
+            A = T.match_buffer(a[vi, 0:4], [4], "uint8", offset_factor=1)
+            C = T.match_buffer(c[vi, 0:4], [4], "int32", offset_factor=1)
+            A_u8x4: T.uint8x4 = A.vload([0], "uint8x4")
+            A_i32: T.int32 = T.reinterpret(A_u8x4, dtype="int32")
+            C[T.ramp(0, 1, 4)] = T.call_llvm_pure_intrin(
+                T.llvm_lookup_intrinsic_id("llvm.x86.avx512.vpdpbusd.512"),
+                T.uint32(3), C[T.ramp(0, 1, 4)], T.broadcast(A_i32, 4), dtype="int32x4",
+            )
+""",
+    "variables that nothing defines": """
+@T.prim_func(check_well_formed=False)
+def func(a: T.handle):
+    n = T.int64()
+    k = T.uint8()
+    p = T.handle()
+    A = T.match_buffer(a, (n * 32,), "float32")
+    for i in range(T.Cast("int32", k)):
+        A[T.min(T.int64(0), n)] = T.float32(0)
+    T.evaluate(T.call_extern("int32", "f", p))
+""",
+    "declared by the first TVMScript": """
+@T.prim_func
+def func():
+    A = T.var("handle")
+    T.evaluate(T.tvm_call_cpacked("f", A, dtype="int32"))
+""",
     "fragments": """
 @T.prim_func
 def func(A: T.Buffer((8, 8), "float32", scope="metal.simdgroup"), B: T.Buffer((8, 8), "float32")):
@@ -112,6 +188,16 @@ def round_trips(text: str, names: dict[str, object] | None = None) -> IRModule:
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_round_trip(name: str) -> None:
     round_trips(PROGRAMS[name])
+
+
+def test_what_nothing_defines_is_not_compiled() -> None:
+    program = PROGRAMS["variables that nothing defines"]
+    module = round_trips(program)
+    with pytest.raises(CompileError, match="variable k is not defined in function func"):
+        relax_mlir.compile(module, "llvm")
+    checked = program.replace("check_well_formed=False", "private=False")
+    with pytest.raises(ParseError, match="variable k is not defined in function func"):
+        from_source(HEADER + checked)
 
 
 def fragment_index(buffer: object, rows: int) -> object:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from relax_mlir.dialects import dtypes
 from relax_mlir.ir.function import GlobalVar
 from relax_mlir.relax import symbols
 from relax_mlir.relax.expr import (
     Call,
+    DataTypeImm,
     Expr,
     ExternFunc,
     Op,
@@ -140,7 +142,9 @@ def call_tir_with_grad(
     """As `call_tir`; its gradient is what `te_grad_name`, registered with
     `relax.training.utils.register_te_gradient`, computes from tensor expressions."""
     outputs = output_types(out_ty if out_ty is not None else out_sinfo, None)
-    attributes = {"te_grad_name": te_grad_name, "te_grad_kwargs": dict(te_grad_kwargs or {})}
+    # TVMScript gives numbers as T.float32(2).
+    given = {key: getattr(v, "value", v) for key, v in (te_grad_kwargs or {}).items()}
+    attributes = {"te_grad_name": te_grad_name, "te_grad_kwargs": given}
     operands = [_global_var(gvar), argument_tuple(args)]
     return Call(Op.get("relax.call_tir_with_grad"), operands, attributes, sinfo_args=outputs)
 
@@ -188,6 +192,33 @@ def call_tir_dyn(func: GlobalVar, args: Any) -> Call:
     """`R.vm.call_tir_dyn`: a TensorIR function on tensors to read and to write; a shape behind
     them gives the values of its symbols."""
     return Call(Op.get("relax.vm.call_tir_dyn"), [_global_var(func), _mixed_tuple(args)])
+
+
+def memory_view(
+    data: Any, shape: Any = None, dtype: Any = None, relative_byte_offset: Any = None
+) -> Call:
+    """`R.memory.view`: the memory of a tensor under another shape or dtype, or from a byte on.
+
+    Empty tuples stand for arguments that are not given, as TVM writes them.
+    """
+    given = [getattr(v, "known", v) for v in (shape, dtype, relative_byte_offset)]
+    shape, dtype, offset = (None if _is_empty(v) else v for v in given)
+    if isinstance(dtype, Expr) and not isinstance(dtype, DataTypeImm):
+        raise TypeError("the dtype of a view must be known: R.dtype('float32')")
+    operands: list[Any] = [as_expr(data), None, None]
+    if shape is not None:
+        operands[1] = shape if isinstance(shape, Expr) else ShapeExpr(shape)
+    if offset is not None:
+        operands[2] = offset if isinstance(offset, Expr) else PrimValue(offset)
+    while operands[-1] is None:
+        operands.pop()
+    name = getattr(dtype, "value", dtype)
+    attributes = {} if name in (None, "", "void") else {"dtype": dtypes.canonical(name)}
+    return Call(Op.get("relax.memory.view"), operands, attributes)
+
+
+def _is_empty(value: Any) -> bool:
+    return isinstance(value, Tuple) and not value.fields
 
 
 def dense(x: Any, weight: Any, out_dtype: Any = None) -> Call:
@@ -323,6 +354,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "invoke_closure": invoke_closure,
     "invoke_pure_closure": invoke_pure_closure,
     "vm.call_tir_dyn": call_tir_dyn,
+    "memory.view": memory_view,
     "print": print_values,
     "assert_op": assert_op,
     "dense": dense,

@@ -50,6 +50,11 @@ class HandleType(DType):
     def __getitem__(self, pointee: Any) -> HandleType:
         return self(pointee)
 
+    @property
+    def ty(self) -> str:
+        """The dtype, TVM 0.27's `T.handle("int64").ty`."""
+        return self.dtype
+
 
 @dataclass(frozen=True)
 class LetType:

@@ -7,7 +7,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from relax_mlir.tir.buffer import Buffer, BufferRegion
-from relax_mlir.tir.expr import Call, IntImm, PrimExpr, as_expr
+from relax_mlir.tir.expr import (
+    Call,
+    IntImm,
+    PrimExpr,
+    Ramp,
+    as_expr,
+    canonical_dtype,
+    lanes_of,
+)
 from relax_mlir.tir.operators import add
 
 
@@ -85,6 +93,14 @@ class BufferView:
         ]
         return self.region.buffer[(*self._leading, *shifted)]
 
+    def vload(self, begin: Any, dtype: Any = None) -> Any:
+        """The vector that starts at indices."""
+        indices = list(begin) if isinstance(begin, (list, tuple)) else [begin]
+        lanes = 1 if dtype is None else lanes_of(canonical_dtype(getattr(dtype, "dtype", dtype)))
+        if lanes > 1 and not isinstance(indices[-1], Ramp):
+            indices[-1] = Ramp(indices[-1], 1, lanes)
+        return self[tuple(indices)]
+
     def access_ptr(self, access_mask: Any, *rest: Any, **named: Any) -> PrimExpr:
         """The address of the view's first element."""
         if rest[2:3] not in ((), (0,)) or named.get("offset", 0) != 0:
@@ -105,6 +121,8 @@ class BufferView:
 
 
 def _shift(offset: PrimExpr, entry: Any, size: PrimExpr) -> Any:
+    if isinstance(entry, Ramp):
+        return Ramp(add(offset, entry.base), entry.stride, entry.lanes)
     if not isinstance(entry, slice):
         return add(offset, entry)
     start = offset if entry.start is None else add(offset, entry.start)

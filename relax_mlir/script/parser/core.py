@@ -58,6 +58,7 @@ class ModuleContext:
     attrs: dict[str, Any] = field(default_factory=dict)
     global_infos: dict[str, Any] = field(default_factory=dict)
     pyfuncs: dict[str, Any] = field(default_factory=dict)
+    check_well_formed: bool = True
 
     def names(self) -> dict[str, Any]:
         """What the module adds to the names that its functions see."""

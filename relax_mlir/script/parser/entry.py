@@ -81,8 +81,8 @@ class FunctionDecorator:
 
 
 class ModuleDecorator:
-    """`@I.ir_module`, plain or called with options, which TVM also takes and which change nothing
-    here: `check_well_formed` and `s_tir`."""
+    """`@I.ir_module`, plain or called with TVM's options: `check_well_formed=False` lets TensorIR
+    functions use variables that nothing defines; `s_tir` changes nothing here."""
 
     __name__ = "ir_module"
     defaults = {"check_well_formed": True, "s_tir": True}
@@ -140,14 +140,30 @@ def _in_module_class(frame: FrameType) -> bool:
 # -- modules ------------------------------------------------------------------------------------
 
 
+def _is_unchecked(node: ast.ClassDef | ast.FunctionDef) -> bool:
+    """True below `@I.ir_module(check_well_formed=False)`."""
+    return any(
+        isinstance(decorator, ast.Call)
+        and any(
+            k.arg == "check_well_formed" and isinstance(k.value, ast.Constant) and not k.value.value
+            for k in decorator.keywords
+        )
+        for decorator in node.decorator_list
+    )
+
+
 def parse_class(
-    source: Source, node: ast.ClassDef, environment: Environment, cls: type | None = None
+    source: Source,
+    node: ast.ClassDef,
+    environment: Environment,
+    cls: type | None = None,
+    check: bool = True,
 ) -> IRModule:
     """The module of a class.  Raises ParseError."""
     from relax_mlir.ir.module import IRModule
     from relax_mlir.script.parser.core import ModuleContext
 
-    module = ModuleContext(node.name)
+    module = ModuleContext(node.name, check_well_formed=check and not _is_unchecked(node))
     _modules.append(module)
     try:
         parsers = _class_body(source, node, environment, cls, module)
@@ -300,13 +316,15 @@ def from_source(
 
     `extra_vars` are names the program uses besides `T`, `R` and `I`.  The text may import from
     `tvm` or `relax_mlir` under any name, and define constants.  Several functions without a class
-    make a module.  `check_well_formed` and `s_tir` are TVM's and change nothing: what is parsed is
-    always checked.  Raises ParseError with the place in the text.
+    make a module.  `check_well_formed=False` lets TensorIR functions use variables that nothing
+    defines; everything else is always checked.  `s_tir` is TVM's and changes nothing.  Raises
+    ParseError with the place in the text.
     """
     if isinstance(program, type):
         return ir_module.decorate(program, calling_frame())
     environment = Environment(dict(extra_vars or {}), _StandardNames())
-    return _parse_for_user(lambda: _parse_text(Source.from_text(program, file), environment))
+    source = Source.from_text(program, file)
+    return _parse_for_user(lambda: _parse_text(source, environment, check_well_formed))
 
 
 parse = from_source
@@ -333,7 +351,7 @@ class _StandardNames(dict[str, Any]):
         return super().__getitem__(name)
 
 
-def _parse_text(source: Source, environment: Environment) -> IRModule | BaseFunc:
+def _parse_text(source: Source, environment: Environment, check: bool) -> IRModule | BaseFunc:
     names = VariableTable(environment)
     evaluate = Evaluator(source, names)
     functions: list[ast.FunctionDef] = []
@@ -342,14 +360,15 @@ def _parse_text(source: Source, environment: Environment) -> IRModule | BaseFunc
         if isinstance(statement, ast.FunctionDef):
             functions.append(statement)
         elif isinstance(statement, ast.ClassDef):
-            module = parse_class(source, statement, environment.with_names(names.snapshot()[0]))
+            seen = environment.with_names(names.snapshot()[0])
+            module = parse_class(source, statement, seen, check=check)
             names.define(statement.name, module)
         elif isinstance(statement, (ast.Import, ast.ImportFrom)):
             _import(source, names, statement)
         else:
             _class_statement(evaluate, statement)
     seen = environment.with_names(names.snapshot()[0])
-    parsed = [_parse_function(source, node, seen) for node in functions]
+    parsed = [_parse_function(source, node, seen, check) for node in functions]
     if module is None and not parsed:
         raise ParseError("the program defines no function and no module")
     if module is None and len(parsed) == 1:
@@ -362,7 +381,9 @@ def _parse_text(source: Source, environment: Environment) -> IRModule | BaseFunc
     return result
 
 
-def _parse_function(source: Source, node: ast.FunctionDef, environment: Environment) -> BaseFunc:
+def _parse_function(
+    source: Source, node: ast.FunctionDef, environment: Environment, check: bool
+) -> BaseFunc:
     from relax_mlir.script.parser.core import FunctionContext
 
     evaluate = Evaluator(source, VariableTable(environment))
@@ -370,6 +391,7 @@ def _parse_function(source: Source, node: ast.FunctionDef, environment: Environm
     decorator, options = _decorator(evaluate, node)
     if decorator is None:
         raise source.error("a Python function belongs into a module", node)
+    options["check_well_formed"] = check and options["check_well_formed"]
     context = FunctionContext(node, source, environment, options)
     return decorator.parser_class()(context).parse()
 

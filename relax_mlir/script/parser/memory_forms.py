@@ -23,6 +23,7 @@ from relax_mlir.script.forms.views import (
 )
 from relax_mlir.tir.buffer import Buffer, BufferRegion
 from relax_mlir.tir.expr import (
+    Broadcast,
     BufferRef,
     Call,
     CommReducer,
@@ -33,6 +34,7 @@ from relax_mlir.tir.expr import (
     StringImm,
     Var,
     as_expr,
+    lanes_of,
     post_order,
     structural_key,
 )
@@ -195,12 +197,12 @@ def _asks_for_layout(parser: TirParser, name: str) -> bool:
 
 
 def attribute(value: Any, name: str) -> Any:
-    """An attribute; the layout of a buffer that does not name it is the compact one."""
+    """An attribute; the layout of a buffer that does not name it is the compact one, and its
+    type (TVM 0.27's `A.ty.shape`) says what the buffer itself does."""
+    if isinstance(value, (Buffer, BufferView)) and name == "ty":
+        return value
     if isinstance(value, Buffer) and name == "elem_offset" and value.elem_offset is None:
-        if not value.offset_factor:
-            return IntImm("int32", 0)
-        # Declared to begin anywhere: the function asks its caller where.
-        value.elem_offset = Var(f"{value.name}_offset", value.index_dtype)
+        return IntImm("int32", 0)
     if isinstance(value, Buffer) and name == "strides" and not value.strides:
         strides = [as_expr(1)]
         for size in reversed(value.shape[1:]):
@@ -222,7 +224,10 @@ def asks_for_offset(parser: SignatureParser, name: str) -> bool:
     """Whether the program reads `name.elem_offset`, or gives the buffer to a Python function."""
     for node in ast.walk(parser.context.node):
         if isinstance(node, ast.Attribute) and node.attr == "elem_offset":
-            if isinstance(node.value, ast.Name) and node.value.id == name:
+            owner = node.value
+            if isinstance(owner, ast.Attribute) and owner.attr == "ty":
+                owner = owner.value
+            if isinstance(owner, ast.Name) and owner.id == name:
                 return True
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
             given = [*node.args, *(k.value for k in node.keywords)]
@@ -270,13 +275,16 @@ def _uses_outside_declarations(parser: TirParser, names: set[str]) -> bool:
     )
 
 
+_ACCESSES = ("access_ptr", "vload", "vstore")
+
+
 def _asks_for(parser: TirParser, name: str) -> bool:
-    """Whether a name stands anywhere else than in front of an index or of `.access_ptr`, which is
-    an element's address."""
+    """Whether a name stands anywhere else than in front of an index, or of a method that is an
+    access."""
     indexed = {
         id(n.value)
         for n in ast.walk(parser.context.node)
-        if isinstance(n, ast.Subscript) or (isinstance(n, ast.Attribute) and n.attr == "access_ptr")
+        if isinstance(n, ast.Subscript) or (isinstance(n, ast.Attribute) and n.attr in _ACCESSES)
     }
     return any(
         isinstance(n, ast.Name)
@@ -316,7 +324,7 @@ def flat_access(parser: TirParser, access: FlatAccess, args: list[Any]) -> Any:
     """Carry out an access; a load gives its value."""
     if access is load:
         dtype, address, index, *_ = args
-        from relax_mlir.tir.expr import lanes_of, scalar_dtype
+        from relax_mlir.tir.expr import scalar_dtype
 
         name = getattr(dtype, "dtype", dtype)
         buffer = _flat(parser, address, scalar_dtype(name))
@@ -440,11 +448,28 @@ def comm_reducer(function: Any, identities: Any) -> CommReducer:
 # -- calls ----------------------------------------------------------------------------------------
 
 
-def call_function(function: GlobalVar, args: list[Any], keywords: Mapping[str, Any]) -> Call:
-    """A call of another function of the module."""
+def call_function(
+    parser: TirParser, function: GlobalVar, args: list[Any], keywords: Mapping[str, Any]
+) -> Call:
+    """A call of another function of the module; its signature says what it returns."""
+    name = function.name_hint
     if keywords:
-        raise TypeError(f"a call of '{function.name_hint}' takes no keywords")
-    return Call("void", "call_function", [StringImm(function.name_hint), *args])
+        raise TypeError(f"a call of '{name}' takes no keywords")
+    module = parser.context.module
+    declared = None if module is None else module.signature(name)
+    dtype = declared if isinstance(declared, str) else "void"
+    return Call(dtype, "call_function", [StringImm(name), *args])
+
+
+def indexed(buffer: Any, index: Any) -> Any:
+    """`buffer[index]`; an index that is the same in all lanes is that of one element."""
+    entries = list(index) if isinstance(index, (tuple, list)) else [index]
+    if not any(isinstance(e, Broadcast) for e in entries):
+        return buffer[index]
+    lanes = next(e.lanes for e in entries if isinstance(e, Broadcast))
+    plain = [e.value if isinstance(e, Broadcast) else e for e in entries]
+    loaded = buffer[tuple(plain)]
+    return loaded if lanes_of(loaded.dtype) > 1 else Broadcast(loaded, lanes)
 
 
 def returned(value: Any) -> Call:

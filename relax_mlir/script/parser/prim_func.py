@@ -65,7 +65,7 @@ class TirSemantics(Semantics):
         return memory_forms.attribute(value, name)
 
     def subscript(self, value: Any, index: Any) -> Any:
-        return memory_forms.indexable(self.parser, value)[index]
+        return memory_forms.indexed(memory_forms.indexable(self.parser, value), index)
 
     def invert(self, value: Any) -> PrimExpr:
         return operators.logical_not(tir_forms.as_condition(value))
@@ -89,7 +89,7 @@ class TirSemantics(Semantics):
 
     def call(self, function: Any, positional: list[Any], keywords: dict[str, Any]) -> Any:
         if isinstance(function, GlobalVar):
-            return memory_forms.call_function(function, positional, keywords)
+            return memory_forms.call_function(self.parser, function, positional, keywords)
         if isinstance(function, memory_forms.FlatAccess):
             return memory_forms.flat_access(self.parser, function, positional)
         if memory_forms.is_users(function):
@@ -228,11 +228,23 @@ class TirParser(SignatureParser):
             parts = tir_forms.parts(value.value if is_meta else value)
             is_meta = is_meta or tir_forms.unpacks_users(self, node)
             for element, part in _pairs(self, target, parts):
+                if isinstance(element, ast.Name) and isinstance(part, list):  # starred
+                    self._bind_several(element.id, part, is_meta, node)
+                    continue
                 self._assign(element, MetaForm(part) if is_meta else part, node)
             return
         if not isinstance(target, ast.Name):
             raise self.error("cannot assign to this expression", target)
         self.bind(target.id, value, node)
+
+    def _bind_several(self, name: str, parts: list[Any], is_meta: bool, node: ast.AST) -> None:
+        """`vi, *vs = T.axis.remap("SSS", [i, *js])`: the name is that of several variables."""
+        bound: list[Any] = []
+        for i, part in enumerate(parts):
+            if not is_meta:
+                self.bind(f"{name}_{i}", part, node)
+            bound.append(part if is_meta else self.names.lookup(f"{name}_{i}"))
+        self.names.define(name, bound)
 
     def bind(self, name: str, value: Any, node: ast.AST) -> None:
         """Give a value a name: a form is carried out, an expression becomes a variable."""
@@ -273,7 +285,7 @@ class TirParser(SignatureParser):
         value = memory_forms.as_vector(value)
         if isinstance(value, _MEMORY):
             raise self.error("an element is assigned a scalar, not a region", node)
-        access = memory_forms.as_vector(buffer[indices])
+        access = memory_forms.as_vector(memory_forms.indexed(buffer, indices))
         if not isinstance(access, BufferLoad):
             raise self.error("a store names one element, or a vector with a step", node)
         if isinstance(value, (bool, int, float)):

@@ -23,27 +23,14 @@ from relax_mlir.script.forms.types import (
 from relax_mlir.script.parser import memory_forms
 from relax_mlir.script.parser.core import DialectParser, FunctionContext
 from relax_mlir.script.parser.evaluator import unpack
+from relax_mlir.script.parser.handles import Handle
 from relax_mlir.te.operation import var as te_var
 from relax_mlir.tir.buffer import Buffer
 from relax_mlir.tir.builder import PrimFuncBuilder
-from relax_mlir.tir.expr import PrimExpr, Var
+from relax_mlir.tir.expr import Var
 
 _DEFINED_EARLY = (meta_var, te_var)
 """Calls whose value declarations may use, besides the symbols'."""
-
-
-class Handle:
-    """A handle parameter whose buffer is declared by `T.match_buffer`."""
-
-    def __init__(self, name: str):
-        self.name = name
-        self.buffer: Buffer | None = None
-
-    def asobject(self) -> PrimExpr:
-        """The address of the buffer."""
-        if self.buffer is None:
-            raise TypeError(f"the handle '{self.name}' has no buffer yet")
-        return self.buffer.data
 
 
 def _makes_symbol(callee: Any, node: ast.expr) -> bool:
@@ -53,6 +40,13 @@ def _makes_symbol(callee: Any, node: ast.expr) -> bool:
     if isinstance(callee, DType):
         return type(callee) is not HandleType and not node.args
     return callee is var
+
+
+class _Everything:
+    """Contains whatever is asked for."""
+
+    def __contains__(self, value: object) -> bool:
+        return True
 
 
 class SignatureParser(DialectParser):
@@ -67,9 +61,22 @@ class SignatureParser(DialectParser):
         self.builder = PrimFuncBuilder(context.name, private=bool(self.option("private")))
         self.symbols: dict[str, Var] = {}
         self.parameters: set[Var] = set()
+        self.parameter_names: set[str] = set()  # of variables and buffers
         self.done: set[ast.stmt] = set()
         self.early: set[str] = set()
+        self._declared: set[Var] = set()
         self._views = 0
+        module = context.module
+        checked = self.option("check_well_formed") and (module is None or module.check_well_formed)
+        self.builder.free_variables = self._declared if checked else _Everything()
+
+    def declare(self) -> str | None:
+        """The dtype of the value that the function returns, for those who call it."""
+        returns = self.context.node.returns
+        if returns is None or (isinstance(returns, ast.Constant) and returns.value is None):
+            return None
+        value = self.evaluate(returns)
+        return value.dtype if isinstance(value, DType) else None
 
     def signature(self, node: ast.FunctionDef) -> None:
         """Make the parameters, in order; the buffers of handles are declared in the body."""
@@ -123,6 +130,8 @@ class SignatureParser(DialectParser):
         if all(_makes_symbol(c, part) for c, part in zip(callees, parts, strict=True)):
             for name, symbol in unpack(self.context.source, target, self.evaluate(value)):
                 self._define_symbol(name.id, symbol)
+                if callees[0] is var:  # the first TVMScript's, which checked nothing
+                    self._declared.add(symbol)
             self.done.add(statement)
         elif all(c in _DEFINED_EARLY for c in callees):
             self._define_early(target, value)
@@ -191,6 +200,7 @@ class SignatureParser(DialectParser):
         self, argument: ast.arg, annotation: Any, matched: dict[str, tuple[str, BufferForm]]
     ) -> None:
         name = argument.arg
+        self.parameter_names.add(matched[name][0] if name in matched else name)
         self.builder.location = self.span(argument)
         if type(annotation) is HandleType and name in matched:
             buffer_name, form = matched[name]
@@ -211,6 +221,7 @@ class SignatureParser(DialectParser):
         properties = self.properties(form)
         begins_anywhere = properties.get("offset_factor") and "elem_offset" not in properties
         if begins_anywhere and memory_forms.asks_for_offset(self, name):
+            # The function asks its caller where.
             properties["elem_offset"] = Var(f"{name}_offset")
         return self.builder.buffer_param(name, shape, form.dtype, **properties)
 

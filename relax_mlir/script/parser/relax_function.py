@@ -16,7 +16,15 @@ from relax_mlir.mlir import ir
 from relax_mlir.relax import op
 from relax_mlir.relax.builder import FunctionBuilder
 from relax_mlir.relax.emit_te import call_te_arguments
-from relax_mlir.relax.expr import Expr, Tuple, TupleGetItem, Var, as_expr, signature_scope
+from relax_mlir.relax.expr import (
+    DataTypeImm,
+    Expr,
+    Tuple,
+    TupleGetItem,
+    Var,
+    as_expr,
+    signature_scope,
+)
 from relax_mlir.relax.local_functions import own_variable
 from relax_mlir.relax.struct_info import FuncType, StructInfo, from_mlir_type, to_mlir_type
 from relax_mlir.relax.symbols import symbol
@@ -34,6 +42,19 @@ from relax_mlir.tir.expr import PrimExpr
 from relax_mlir.tir.expr import Var as Symbol
 
 
+class TensorStrides:
+    """`x.strides` in a program; `x.strides[0]` is an operator."""
+
+    def __init__(self, tensor: Expr):
+        self.tensor = tensor
+
+    def __getitem__(self, axis: Any) -> Expr:
+        return op.inspect.tensor_stride_i(self.tensor, axis)
+
+
+_DTYPE_PARTS = {"type_code": "code", "bits": "bits", "lanes": "lanes"}
+
+
 class RelaxSemantics(Semantics):
     """Python's truth operators on tensors are the logical operators."""
 
@@ -42,6 +63,14 @@ class RelaxSemantics(Semantics):
     def call(self, function: Any, positional: list[Any], keywords: dict[str, Any]) -> Any:
         result = function(*positional, **keywords)
         return self.parser.te_call(result) if isinstance(result, TEForm) else result
+
+    def attribute(self, value: Any, name: str) -> Any:
+        """What a program reads of a tensor at run time is an operator."""
+        if isinstance(value, Expr) and name in ("byte_offset", "elem_offset"):
+            return getattr(op.inspect, f"tensor_{name}")(value)
+        if isinstance(value, Expr) and name == "strides":
+            return TensorStrides(value)
+        return getattr(value, name)
 
     def is_symbolic(self, value: Any) -> bool:
         return isinstance(value, Expr)
@@ -69,6 +98,14 @@ class RelaxEvaluator(Evaluator):
     def _name(self, node: ast.Name) -> Any:
         value = super()._name(node)
         return symbol(value.__name__) if isinstance(value, TypeVar) else value
+
+    def _attribute(self, node: ast.Attribute) -> Any:
+        inner = node.value
+        if node.attr in _DTYPE_PARTS and isinstance(inner, ast.Attribute) and inner.attr == "dtype":
+            owner = self(inner.value)  # `x.dtype.bits`
+            if isinstance(owner, Expr):
+                return getattr(op.inspect, f"tensor_dtype_{_DTYPE_PARTS[node.attr]}")(owner)
+        return super()._attribute(node)
 
     def _compare(self, node: ast.Compare) -> Any:
         known = _COMPARISONS.get(type(node.ops[0]))
@@ -242,7 +279,10 @@ class RelaxParser(DialectParser):
                 raise TypeError(f"'{name}' is {var.struct_info}, declared as {declared}")
             self.names.define(name, var)
         elif _is_value(value):
-            self.names.define(name, self.builder.bind(as_expr(value), name, declared))
+            var = self.builder.bind(as_expr(value), name, declared)
+            if isinstance(value, DataTypeImm):
+                var.known = value
+            self.names.define(name, var)
         elif declared is not None:
             raise TypeError(f"'{name}' is no expression, it cannot have the type {declared}")
         else:

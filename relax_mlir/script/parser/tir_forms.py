@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
+from relax_mlir.dialects.attributes import Reference
 from relax_mlir.script.forms.blocks import (
     AccessForm,
     AxisBindingForm,
@@ -41,6 +42,7 @@ from relax_mlir.script.forms.views import (
 from relax_mlir.script.parser import memory_forms
 from relax_mlir.script.parser.environment import Environment, VariableTable
 from relax_mlir.script.parser.evaluator import Evaluator
+from relax_mlir.script.parser.handles import Handle
 from relax_mlir.tir import operators
 from relax_mlir.tir.buffer import Buffer, BufferRegion
 from relax_mlir.tir.expr import (
@@ -402,7 +404,7 @@ def _launch_assign(parser: TirParser, name: str, form: LaunchForm, node: ast.AST
 
 def _func_attr(parser: TirParser, form: FuncAttrForm, node: ast.AST) -> None:
     for key, value in form.attributes.items():
-        parser.attributes[canonical_key(key)] = python_value(value)
+        parser.attributes[canonical_key(key)] = python_value(value, parser.parameter_names)
 
 
 def canonical_key(key: str) -> str:
@@ -410,16 +412,22 @@ def canonical_key(key: str) -> str:
     return "tir." + key.removeprefix("tirx.") if key.startswith("tirx.") else key
 
 
-def python_value(value: Any) -> Any:
-    """Constants inside attributes as Python values."""
+def python_value(value: Any, known: Collection[str] | None = None) -> Any:
+    """Constants inside attributes as Python values; parameters and buffers are references.
+
+    `known` are the names that can be referred to, if not all can; others are plain text.
+    """
+    if isinstance(value, (Buffer, BufferView, Handle)):
+        name = value.buffer_name if isinstance(value, Handle) else value.name
+        return Reference(name) if known is None or name in known else name
     if isinstance(value, IntImm):
         return bool(value.value) if value.dtype == "bool" else value.value
     if isinstance(value, (FloatImm, StringImm)):
         return value.value
     if isinstance(value, Mapping):
-        return {str(k): python_value(v) for k, v in value.items()}
+        return {str(k): python_value(v, known) for k, v in value.items()}
     if isinstance(value, (list, tuple)):
-        return [python_value(v) for v in value]
+        return [python_value(v, known) for v in value]
     if isinstance(value, PrimExpr):
         raise TypeError(f"an attribute holds constants, not {value}")
     if type(value).__name__ == "Target":
@@ -438,6 +446,13 @@ def _store(parser: TirParser, form: StoreForm, node: ast.AST) -> None:
 
 def _assert(parser: TirParser, form: AssertForm, node: ast.AST) -> None:
     assertion(parser, form.condition, form.message)
+
+
+@contextmanager
+def _assert_scope(parser: TirParser, form: AssertForm, node: ast.AST) -> Iterator[None]:
+    """`with T.Assert(condition, message):`, as TVM prints it: what follows the check."""
+    _assert(parser, form, node)
+    yield
 
 
 def assertion(parser: TirParser, condition: Any, message: Any) -> None:
@@ -552,6 +567,7 @@ SCOPES: dict[type, Callable[[Any, Any, Any], AbstractContextManager[Any]]] = {
     BlockForm: _block,
     InitForm: _init,
     AttrForm: memory_forms.attr_scope,
+    AssertForm: _assert_scope,
     LetForm: _let_scope,
     LaunchForm: _launch_scope,
     BufferForm: _buffer_scope,

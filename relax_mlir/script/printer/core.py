@@ -22,6 +22,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
+from relax_mlir.dialects.attributes import Reference
+
 if TYPE_CHECKING:
     from relax_mlir.ir.function import BaseFunc
 
@@ -179,6 +181,8 @@ def _function_printer(face: BaseFunc) -> Callable[[Any, Printer], list[str]]:
 
 def literal(value: Any) -> str:
     """A Python value of attributes and annotations as program text.  Raises TypeError."""
+    if isinstance(value, Reference):
+        return str(value)
     if isinstance(value, str):
         return f'"{_escape(value)}"'
     if value is None or isinstance(value, (bool, int, float)):

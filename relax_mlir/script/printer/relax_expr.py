@@ -152,7 +152,8 @@ def _shape(self: ExprPrinter, expr: nodes.ShapeExpr) -> str:
 
 def _prim(self: ExprPrinter, expr: nodes.PrimValue) -> str:
     value = attribute_text(expr.number) if expr.dim is None else self.style.dim(expr.dim)
-    if expr.dtype != "int64":
+    is_comparison = expr.dtype == "bool" and isinstance(expr.dim, str)
+    if expr.dtype != "int64" and not is_comparison:
         value = f"{self.style.tir}.{expr.dtype}({value})"
     return self.call("prim_value", [value])
 
@@ -221,6 +222,20 @@ def _call_pure_packed(self: ExprPrinter, expr: nodes.Call) -> str:
     return self.call("call_pure_packed", parts)
 
 
+def _memory_view(self: ExprPrinter, expr: nodes.Call) -> str:
+    """By name, in TVM's order: what is not given need not be written."""
+    shape, offset = [*expr.args[1:], None, None][:2]
+    dtype = expr.attrs.get("dtype")
+    parts = [self.text(expr.args[0])]
+    if shape is not None:
+        parts.append(f"shape={self.text(shape)}")
+    if dtype is not None:
+        parts.append(f'dtype={self.call("dtype", [literal(dtype)])}')
+    if offset is not None:
+        parts.append(f"relative_byte_offset={self.text(offset)}")
+    return self.call("memory.view", parts)
+
+
 def _call_form(self: ExprPrinter, expr: nodes.Call) -> str:
     name = expr.op.name
     form, callee = FORMS[name], expr.args[0]
@@ -239,6 +254,7 @@ _CALLS: dict[str, Callable[[ExprPrinter, nodes.Call], str]] = {
     "relax.call_tir_inplace": _call_tir,
     "relax.call_dps_packed": _call_dps_packed,
     "relax.call_pure_packed": _call_pure_packed,
+    "relax.memory.view": _memory_view,
     **dict.fromkeys(FORMS, _call_form),
 }
 

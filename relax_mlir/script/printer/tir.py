@@ -15,7 +15,13 @@ from relax_mlir.ir.text import name_of
 from relax_mlir.mlir import ir
 from relax_mlir.script.printer import tir_memory
 from relax_mlir.script.printer.core import Printer, literal
-from relax_mlir.script.printer.tir_expr import READERS, ExprReader, raw, read_call
+from relax_mlir.script.printer.tir_expr import (
+    READERS,
+    ExprReader,
+    natural_dtype,
+    raw,
+    read_call,
+)
 from relax_mlir.script.printer.tir_lets import needs_name
 from relax_mlir.tir import expr as E
 from relax_mlir.tir.buffer import Buffer
@@ -30,6 +36,21 @@ _WORDS = {
     "tirx": {"block": "sblock", "attr": "sblock_attr", "alloc": "sblock_alloc_buffer"},
 }
 _LOOPS = {"parallel": "parallel", "vectorized": "vectorized", "unrolled": "unroll"}
+
+
+def _returned_dtype(function: ir.Operation) -> str | None:
+    """The dtype of what a function returns, None for nothing."""
+    for region in function.regions:
+        for block in region.blocks:
+            for view in block.operations:
+                op = view.operation
+                is_return = op.name == "tir.call" and _string(op.attributes, "callee") == "ret"
+                if is_return and len(op.results):
+                    return _string(op.attributes, "dtype") or natural_dtype(op.results[0].type)
+                found = _returned_dtype(op)
+                if found is not None:
+                    return found
+    return None
 
 
 def print_prim_func(face: PrimFunc, printer: Printer) -> list[str]:
@@ -56,6 +77,8 @@ class PrimFuncPrinter:
 
     def run(self) -> None:
         options = ["private=True"] if self.face.is_private else []
+        if any(v.operation.name == "tir.free_variable" for v in self.face.body.operations):
+            options.append("check_well_formed=False")
         if self.printer.options.syntax == "tirx":
             options.append("s_tir=True")
         arguments = f"({', '.join(options)})" if options else ""
@@ -110,7 +133,9 @@ class PrimFuncPrinter:
             handle = self.names.define(("handle", var), f"var_{name}")
             parameters.append(f"{handle}: {self.T}.handle")
             self._match(buffer, handle, [s for s in symbols if s not in scalars])
-        self.printer.line(f"def {self.face.name}({', '.join(parameters)}):")
+        returned = _returned_dtype(self.face.operation)
+        result = "" if returned is None else f" -> {self.T}.{returned}"
+        self.printer.line(f"def {self.face.name}({', '.join(parameters)}){result}:")
 
     def _match(self, buffer: Buffer, handle: str, symbols: Iterable[E.Var]) -> None:
         new = [s for s in symbols if s not in self.names]
@@ -197,6 +222,13 @@ class PrimFuncPrinter:
             kind = f"{self.T}.let[{kind}]"
         self.printer.line(f"{name}: {kind} = {expr_text(expr)}")
         self.reader.variables[value] = E.Var(name, expr.dtype)
+
+    def free_variable(self, op: ir.Operation) -> None:
+        value = op.results[0]
+        dtype = _string(op.attributes, "dtype") or natural_dtype(value.type)
+        name = self.names.define(value, name_of(value) or "v")
+        self.printer.line(f"{name} = {self.T}.{dtype}()")
+        self.reader.variables[value] = E.Var(name, dtype)
 
     def alloc(self, op: ir.Operation) -> None:
         buffer = self.declare(op, list(op.operands))
@@ -516,6 +548,7 @@ _STATEMENTS: dict[str, Callable[[PrimFuncPrinter, ir.Operation], Any]] = {
     "tir.block": PrimFuncPrinter.block,
     "tir.init": PrimFuncPrinter.init,
     "tir.alloc_buffer": PrimFuncPrinter.alloc,
+    "tir.free_variable": PrimFuncPrinter.free_variable,
     "memref.store": PrimFuncPrinter.store,
     "vector.store": PrimFuncPrinter.store,
     "scf.if": PrimFuncPrinter.branch,

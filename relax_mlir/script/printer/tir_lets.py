@@ -15,7 +15,7 @@ from relax_mlir.tir.low_level import PURE
 _READS = ("memref.load", "vector.load")
 _HEADER = (
     "tir.read", "tir.write", "memref.dim", "tir.alloc_buffer", "tir.decl_buffer", "memref.subview",
-    "tir.alloc_const",
+    "tir.alloc_const", "tir.free_variable",
 )  # fmt: skip
 
 
@@ -71,8 +71,8 @@ def _consumers(op: ir.Operation, statements: Collection[str]) -> Iterator[ir.Ope
                     yield from _consumers(parent, statements)
                 else:
                     yield parent
-            elif user.name == "tir.call" and not len(user.results):
-                yield user
+            elif user.name == "tir.call" and (not len(user.results) or _has_effects(user)):
+                yield user  # it gets a name of its own where it cannot stand in a statement
             else:
                 yield from _consumers(user, statements)
 
