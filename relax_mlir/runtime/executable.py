@@ -27,6 +27,13 @@ class Executable:
     def entry_func(self) -> Any:
         return self.mod.entry_func
 
+    @property
+    def imports(self) -> list[Any]:
+        """The modules that this one launches: the kernels of a GPU target."""
+        return self.mod.imports
+
+    imported_modules = imports
+
     def jit(self, **options: Any) -> Module:
         """The module whose functions can be called."""
         return self.mod

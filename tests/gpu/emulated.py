@@ -25,4 +25,4 @@ def run_emulated(module: Any, *arrays: np.ndarray, target: Any = "cuda", **chose
 
 def kernels(built: Any, fmt: str = "mlir") -> str:
     """The source of a compiled program's kernels."""
-    return built.mod.imports[0].inspect_source(fmt)
+    return built.imports[0].inspect_source(fmt)

@@ -14,7 +14,7 @@ pytest.importorskip("llvmlite", reason="compiling for a GPU needs the extra 'gpu
 
 def ptx(module, arch="sm_80"):
     built = relax_mlir.build(module, target={"kind": "cuda", "arch": arch})
-    return built.mod.imports[0].inspect_source("ptx")
+    return built.imports[0].inspect_source("ptx")
 
 
 @pytest.mark.parametrize("arch", ARCHS)
