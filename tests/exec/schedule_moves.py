@@ -65,7 +65,7 @@ def _layout(sch: Schedule, rng: random.Random) -> None:
 
     def index_map(*indices: Any) -> list[Any]:
         moved = [indices[n] for n in order]
-        return [*moved[:-1], moved[-1] // tile, moved[-1] % tile]
+        return [*moved[:-1], moved[-1] // tile, moved[-1] % tile] if moved else []
 
     # Only buffers of our own: the caller's arrays keep their layout.
     sch.set_scope(block, 0, "global")

@@ -13,7 +13,9 @@ from relax_mlir.mlir import ir
 from relax_mlir.target import Target
 from relax_mlir.tir.schedule import BlockRV, LoopRV, Schedule, nest
 from relax_mlir.tir.schedule.analysis import bindings_of, init_of, is_reduction
+from relax_mlir.tir.schedule.error import Refusal
 from relax_mlir.tir.schedule.index import Index, as_index
+from relax_mlir.tir.schedule.reducers import Reducer
 
 
 @dataclass(frozen=True)
@@ -142,6 +144,16 @@ def get_sblock_info(sch: Schedule, block: BlockRV) -> SBlockInfo:
 
 
 get_block_info = get_sblock_info
+
+
+def is_associative(sch: Schedule, info: SBlockInfo) -> bool:
+    """True for a reduction whose partial results can be combined."""
+    with mlir.scope():
+        try:
+            Reducer.of(sch.get(info.block_rv))
+        except Refusal:
+            return False
+    return True
 
 
 def get_root_block(sch: Schedule, func_name: str | None = None) -> BlockRV:

@@ -6,11 +6,16 @@ from relax_mlir.dlight.analysis.common_analysis import SBlockInfo, normalize_pri
 from relax_mlir.dlight.base.common_schedules import try_inline
 from relax_mlir.dlight.base.utils import max_threads_per_block
 from relax_mlir.dlight.gpu.base import GPUScheduleRule
-from relax_mlir.dlight.gpu.opaque import bind_nests, run_by_one_thread, statements_to_block
+from relax_mlir.dlight.gpu.opaque import (
+    bind_nests,
+    keep_private,
+    run_by_one_thread,
+    statements_to_block,
+)
 from relax_mlir.errors import ScheduleError
 from relax_mlir.target import Target
 from relax_mlir.tir import PrimFunc
-from relax_mlir.tir.schedule import BlockRV, LoopRV, Schedule
+from relax_mlir.tir.schedule import LoopRV, Schedule
 
 
 class Fallback(GPUScheduleRule):
@@ -66,14 +71,12 @@ def _schedule_blocks(
 def _spread(sch: Schedule, info: SBlockInfo, threads: int) -> LoopRV | None:
     """Bind the spatial loops of a block; its outermost reduction loop."""
     loops = {kind: [i.loop_rv for i in info.iters if i.kind == kind] for kind in "SRO"}
-    spatial = loops["S"] or [sch.add_unit_loop(_top(sch, info))]
-    sch.reorder(*spatial, *loops["R"], *loops["O"])
-    block, thread = sch.split(sch.fuse(*spatial), factors=[None, threads])
-    sch.bind(block, "blockIdx.x")
-    sch.bind(thread, "threadIdx.x")
+    if not loops["S"]:
+        run_by_one_thread(sch, info.block_rv)
+    else:
+        sch.reorder(*loops["S"], *loops["R"], *loops["O"])
+        block, thread = sch.split(sch.fuse(*loops["S"]), factors=[None, threads])
+        sch.bind(block, "blockIdx.x")
+        sch.bind(thread, "threadIdx.x")
+        keep_private(sch, info.block_rv)
     return loops["R"][0] if loops["R"] else None
-
-
-def _top(sch: Schedule, info: SBlockInfo) -> LoopRV | BlockRV:
-    loops = sch.get_loops(info.block_rv)
-    return loops[0] if loops else info.block_rv

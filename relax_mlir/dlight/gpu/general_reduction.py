@@ -8,7 +8,11 @@ from math import prod
 from relax_mlir import mlir
 from relax_mlir.dialects.tir.blocks import BlockOp
 from relax_mlir.dlight.analysis.access import variables_used
-from relax_mlir.dlight.analysis.common_analysis import SBlockInfo, normalize_prim_func
+from relax_mlir.dlight.analysis.common_analysis import (
+    SBlockInfo,
+    is_associative,
+    normalize_prim_func,
+)
 from relax_mlir.dlight.base.common_schedules import try_inline_contiguous_spatial
 from relax_mlir.dlight.base.utils import (
     element_bytes,
@@ -17,7 +21,7 @@ from relax_mlir.dlight.base.utils import (
     max_threads_per_block,
 )
 from relax_mlir.dlight.gpu.base import GPUScheduleRule, annotate_unroll
-from relax_mlir.dlight.gpu.reduction import set_scope_of_writes
+from relax_mlir.dlight.gpu.epilogue import set_scope_of_writes
 from relax_mlir.target import Target
 from relax_mlir.tir import PrimFunc
 from relax_mlir.tir.schedule import BlockRV, LoopRV, Schedule
@@ -40,6 +44,8 @@ class GeneralReduction(GPUScheduleRule):
         sch = Schedule(func, error_render_level="fast")
         infos = try_inline_contiguous_spatial(sch, normalize_prim_func(sch))
         if not infos or not is_reduction_of_rows(infos):
+            return None
+        if not all(is_associative(sch, info) for info in infos if info.is_reduction()):
             return None
         threads = min(ROW_THREADS, max_threads_per_block(target))
         bx, _ = schedule_rows(sch, infos, threads, vector=1)

@@ -10,10 +10,10 @@ from relax_mlir.dialects.tir.blocks import BlockOp, ReadOp, WriteOp
 from relax_mlir.dialects.tir.buffers import AllocBufferOp
 from relax_mlir.dialects.tir.loops import ForOp
 from relax_mlir.errors import ScheduleError
-from relax_mlir.mlir import dynamic, ir, memref
+from relax_mlir.mlir import arith, dynamic, ir, memref
 from relax_mlir.tir import PrimFunc
 from relax_mlir.tir.schedule import BlockRV, LoopRV, Schedule, nest
-from relax_mlir.tir.schedule.analysis import root_buffer
+from relax_mlir.tir.schedule.analysis import root_buffer, writes_of
 from relax_mlir.tir.schedule.binding import require_parallel
 from relax_mlir.tir.schedule.error import Refusal
 from relax_mlir.tir.schedule.index import Index, defining, read
@@ -49,6 +49,26 @@ def run_by_one_thread(sch: Schedule, block: BlockRV) -> None:
         sch.bind(sch.add_unit_loop(loops[0] if loops else block), axis)
     with mlir.scope():
         _hoist_allocations(sch.get(block))
+
+
+def keep_private(sch: Schedule, block: BlockRV) -> None:
+    """Let what only one block uses, whose instances are apart, be a thread's own."""
+    with mlir.scope():
+        op: BlockOp = sch.get(block)
+        written = [access.buffer for access in writes_of(op)]
+        own = [
+            number
+            for number, buffer in enumerate(written)
+            if isinstance(_allocation(buffer), AllocBufferOp)
+            and all(nest.is_ancestor(op, use.owner.operation.opview) for use in buffer.uses)
+        ]
+    for number in own:
+        sch.set_scope(block, number, "local")
+
+
+def _allocation(buffer: ir.Value) -> ir.OpView | None:
+    producer = defining(buffer)
+    return None if producer is None else producer.opview
 
 
 def bind_nests(sch: Schedule, threads: int) -> None:
@@ -187,12 +207,18 @@ def _hoist_allocations(block: BlockOp) -> None:
     for alloc in [op for op in nest.descend(block) if isinstance(op, AllocBufferOp)]:
         if _bytes(alloc) is not None and (_bytes(alloc) or 0) <= PRIVATE_BYTES:
             continue
-        needed = [*dict.fromkeys(_operands_of(alloc)), alloc]
-        inside = [op for op in needed if nest.is_ancestor(block, op)]
-        first = nest.body_of(function).operations[0]
-        if all(nest.is_movable(op) for op in inside[:-1]):
-            for op in inside:
-                op.operation.move_before(first.operation)
+        sizes = list(dict.fromkeys(_operands_of(alloc)))
+        if all(nest.is_movable(op) for op in sizes):
+            marker = _marker(function)
+            for op in (*sizes, alloc):
+                op.operation.move_before(marker)
+            marker.erase()
+
+
+def _marker(function: ir.OpView) -> ir.Operation:
+    """A constant at the start of a function, as a place to move operations to."""
+    at = ir.InsertionPoint.at_block_begin(nest.body_of(function))
+    return arith.ConstantOp(ir.IndexType.get(), 0, ip=at).operation
 
 
 def _bytes(alloc: AllocBufferOp) -> int | None:

@@ -6,19 +6,19 @@ from dataclasses import dataclass
 
 from relax_mlir import mlir
 from relax_mlir.dialects.tir.blocks import BlockOp
-from relax_mlir.dlight.analysis.access import (
-    detect_dominant_read,
-    is_broadcast_epilogue,
-    iterators_of,
+from relax_mlir.dlight.analysis.access import detect_dominant_read, iterators_of
+from relax_mlir.dlight.analysis.common_analysis import (
+    SBlockInfo,
+    is_associative,
+    normalize_prim_func,
 )
-from relax_mlir.dlight.analysis.common_analysis import SBlockInfo, normalize_prim_func
 from relax_mlir.dlight.base.common_schedules import try_inline_contiguous_spatial
 from relax_mlir.dlight.base.utils import get_extent, suggest_threads_per_block
 from relax_mlir.dlight.gpu.base import GPUScheduleRule, annotate_unroll
+from relax_mlir.dlight.gpu.epilogue import schedule_epilogue
 from relax_mlir.target import Target
 from relax_mlir.tir import PrimFunc
 from relax_mlir.tir.schedule import BlockRV, LoopRV, Schedule
-from relax_mlir.tir.schedule.analysis import writes_of
 
 MAX_SPATIAL_THREADS = 16
 REDUCTION_THREADS = 16
@@ -55,6 +55,8 @@ class Reduction(GPUScheduleRule):
         if epilogue is not None and not epilogue.is_injective():
             return None
         if not info.is_reduction() or "R" not in info.dom_kind():
+            return None
+        if not is_associative(sch, info):
             return None
         loops = _normalize(sch, info)
         if loops is None:
@@ -101,7 +103,7 @@ def _schedule_inner_reduction(
     sch.bind(tx, "threadIdx.x")
     annotate_unroll(sch, r, 256)
     if epilogue is not None:
-        _schedule_epilogue(sch, block, epilogue.block_rv, bx, {"threadIdx.x": threads}, 1)
+        schedule_epilogue(sch, block, epilogue.block_rv, bx, {"threadIdx.x": threads}, 1)
 
 
 def _schedule_inner_spatial(
@@ -116,41 +118,8 @@ def _schedule_inner_spatial(
     sch.bind(ty, "threadIdx.y")
     annotate_unroll(sch, r, 256)
     if epilogue is not None:
-        sizes = {"threadIdx.x": threads, "threadIdx.y": REDUCTION_THREADS}
-        _schedule_epilogue(sch, block, epilogue.block_rv, bx, sizes, threads)
-
-
-def _schedule_epilogue(
-    sch: Schedule,
-    block: BlockRV,
-    epilogue: BlockRV,
-    bx: LoopRV,
-    threads: dict[str, int],
-    results: int,
-) -> None:
-    """Run the epilogue in the thread block that makes `results` results.
-
-    The thread that has a result goes on with it; where the epilogue reads one several times, all
-    threads do.
-    """
-    sch.reverse_compute_at(epilogue, bx, preserve_unit_loops=True)
-    spatial = sch.fuse(*sch.get_loops(epilogue)[1:])
-    private = not is_broadcast_epilogue(sch, block, epilogue)
-    private = private and get_extent(sch, spatial) == results
-    set_scope_of_writes(sch, block, "local" if private else "shared")
-    # With threadIdx.x fastest, result n belongs to the thread whose other indices are zero.
-    axes = dict(reversed(threads.items())) if private else threads
-    _, *loops = sch.split(spatial, factors=[None, *axes.values()])
-    for axis, loop in zip(axes, loops, strict=True):
-        sch.bind(loop, axis)
-
-
-def set_scope_of_writes(sch: Schedule, block: BlockRV, scope: str) -> None:
-    """Let the buffers a block writes lie in a storage scope."""
-    with mlir.scope():
-        count = len(writes_of(sch.get(block)))
-    for number in range(count):
-        sch.set_scope(block, number, scope)
+        sizes = {"threadIdx.y": REDUCTION_THREADS, "threadIdx.x": threads}
+        schedule_epilogue(sch, block, epilogue.block_rv, bx, sizes, threads)
 
 
 def largest_divisor(extent: int | str, limit: int) -> int:

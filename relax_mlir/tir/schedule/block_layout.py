@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from relax_mlir.dialects.tir.blocks import BlockOp
@@ -13,8 +14,10 @@ from relax_mlir.tir.schedule.accesses import refresh
 from relax_mlir.tir.schedule.analysis import bindings_of, require_complete_or_reduction
 from relax_mlir.tir.schedule.digits import Digit, digit_of
 from relax_mlir.tir.schedule.error import Refusal, label
+from relax_mlir.tir.schedule.fused_index import Fused, fused_indices
 from relax_mlir.tir.schedule.index import Index, as_index, leaf
 from relax_mlir.tir.schedule.index_map import IndexMap
+from relax_mlir.tir.schedule.parameter_sizes import symbol_value
 from relax_mlir.tir.schedule.reduction import copy_dtype
 from relax_mlir.tir.schedule.state import (
     ScheduleState,
@@ -29,31 +32,29 @@ def transform_block_layout(state: ScheduleState, block: BlockOp, index_map: Any)
     """Give a block that is alone in its loops other iteration variables, and a loop for each."""
     require_complete_or_reduction(block)
     top = _own_nest(block)
+    variables = nest.iter_vars(block)
+    function = nest.function_of(block)
     try:
-        mapping = IndexMap.of(index_map, len(block.iter_vars))
+        mapping = IndexMap.of(index_map, len(variables))
+        final = mapping.apply([leaf(v) for v in variables], lambda n: symbol_value(function, n))
     except Error as error:
         raise Refusal(str(error), block) from None
-    variables = nest.iter_vars(block)
-    final = mapping.apply([leaf(v) for v in variables])
     kinds = [_kind(block, index) for index in final]
-    extents = [_extent(block, index) for index in final]
+    inverse = _Inverse.of(block, final)
     wide = block.operation.attributes
     attributes = {"dtype": wide["iter_dtype"]} if "iter_dtype" in wide else {}
-    parts = [_digits(block, index) for index in final]
-    _require_invertible(block, [d for row in parts for _, d in row])
     at = ir.InsertionPoint(top)
     rows = []
-    for number, (kind, extent) in enumerate(zip(kinds, extents, strict=True)):
+    for number, (kind, extent) in enumerate(zip(kinds, inverse.extents, strict=True)):
         loop = new_loop(f"ax{number}", extent, at, attributes=attributes)
         at = ir.InsertionPoint(loop.block)
-        rows.append((f"v{number}", kind, (Index(), Index({}, extent)), leaf(nest.loop_var(loop))))
+        rows.append((f"v{number}", kind, (Index(), extent), leaf(nest.loop_var(loop))))
     new = new_block(block.sym_name.value, rows, at)
     copy_dtype(block, new)
     if "annotations" in wide:
         new.operation.attributes["annotations"] = wide["annotations"]
-    values: dict[ir.Value, Index] = dict.fromkeys(variables, Index())
-    for variable, row in zip(nest.iter_vars(new), parts, strict=True):
-        _recover(values, leaf(variable), row)
+    values = dict.fromkeys(variables, Index())
+    inverse.recover(values, [leaf(v) for v in nest.iter_vars(new)])
     for op in nest.operations(block.block):
         new.block.append(op.operation)
     substitute(values)
@@ -61,6 +62,35 @@ def transform_block_layout(state: ScheduleState, block: BlockOp, index_map: Any)
     state.erase(top)
     erase_dead_arithmetic(new)
     refresh(new)
+
+
+@dataclass(frozen=True)
+class _Inverse:
+    """The extents of the new variables, and how the old ones come from them."""
+
+    extents: list[Index]
+    fused: list[Fused] | None
+    digits: list[list[tuple[int, Digit]]]
+
+    @classmethod
+    def of(cls, block: BlockOp, final: list[Index]) -> _Inverse:
+        old = [as_index(extent) for _, extent in block.domain_pairs]
+        if not all(extent.is_constant for extent in old):
+            fused = fused_indices(final, nest.iter_vars(block), old)
+            if fused is None:
+                raise Refusal(f"{label(block)} has symbolic extents: its variables can be fused "
+                              "and put into another order only", block)  # fmt: skip
+            return cls([row.size for row in fused], fused, [])
+        digits = [_digits(block, index) for index in final]
+        _require_invertible(block, [d for row in digits for _, d in row])
+        return cls([Index({}, _extent(block, index)) for index in final], None, digits)
+
+    def recover(self, values: dict[ir.Value, Index], numbers: list[Index]) -> None:
+        """Set the old variables, given the new ones."""
+        for number, row in zip(numbers, self.fused or [], strict=False):
+            values.update(row.recover(number))
+        for number, parts in zip(numbers, self.digits, strict=False):
+            _recover(values, number, parts)
 
 
 def _own_nest(block: BlockOp) -> ForOp:
@@ -75,8 +105,8 @@ def _own_nest(block: BlockOp) -> ForOp:
                       block, hint="transform before you split")  # fmt: skip
     for loop in around:
         low = as_index(loop.min)
-        if low != Index() or as_index(loop.extent).as_constant() is None:
-            raise Refusal(f"{label(loop)} does not run over a constant range from 0", loop)
+        if low != Index():
+            raise Refusal(f"{label(loop)} does not start from 0", loop)
     return around[0]
 
 

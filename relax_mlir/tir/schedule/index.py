@@ -284,6 +284,13 @@ def _known(pick: Callable[..., int], a: int | None, b: int | None) -> int | None
 
 def proves_nonnegative(expr: Index, ranges: Mapping[ir.Value, Bounds] | None = None) -> bool:
     """True when `expr >= 0` follows from the ranges, symbolic extents included."""
+    if _nonnegative_by_ranges(expr, ranges):
+        return True
+    relaxed = _without_quotients(expr)
+    return relaxed is not None and _nonnegative_by_ranges(relaxed, ranges)
+
+
+def _nonnegative_by_ranges(expr: Index, ranges: Mapping[ir.Value, Bounds] | None) -> bool:
     for _ in range(4):
         low = expr.bounds(ranges)[0]
         if low is not None:
@@ -293,6 +300,22 @@ def proves_nonnegative(expr: Index, ranges: Mapping[ir.Value, Bounds] | None = N
             return False
         expr = expr.substitute(extremes)
     return False
+
+
+def _without_quotients(expr: Index) -> Index | None:
+    """A lower bound without quotients: `x // c * c` is between `x - c + 1` and `x`.  None where
+    there is no multiple of such a quotient."""
+    bound = expr
+    for monomial, k in expr.terms.items():
+        atom = monomial[0]
+        if len(monomial) != 1 or isinstance(atom, Leaf) or atom.function != "floordiv":
+            continue
+        c = atom.right.as_constant()
+        if c is None or c <= 0 or k % c:
+            continue
+        least = atom.left - (c - 1) if k > 0 else atom.left
+        bound = bound - Index({monomial: k}) + least * (k // c)
+    return None if bound is expr else bound
 
 
 def _least_values(expr: Index, ranges: Mapping[ir.Value, Bounds] | None) -> dict[ir.Value, Index]:

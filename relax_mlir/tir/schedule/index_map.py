@@ -54,13 +54,16 @@ class IndexMap:
             raise Error(f"the index map takes {len(made.initial_indices)} indices, not {ndim}")
         return made
 
-    def apply(self, indices: Sequence[Index]) -> list[Index]:
+    def apply(
+        self, indices: Sequence[Index], symbol: Callable[[str], Index | None] | None = None
+    ) -> list[Index]:
         """The final indices of an element given by index expressions.
 
-        Raises Error for operations that are no index arithmetic.
+        `symbol` says what variables stand for that are none of the initial indices.  Raises Error
+        for others, and for operations that are no index arithmetic.
         """
         values = dict(zip(self.initial_indices, indices, strict=True))
-        return [_evaluate(e, values) for e in self.final_indices]
+        return [_evaluate(e, values, symbol) for e in self.final_indices]
 
     def __str__(self) -> str:
         names = ", ".join(v.name for v in self.initial_indices)
@@ -78,8 +81,9 @@ class IndexMap:
         if not isinstance(tree, ast.Lambda):
             raise Error(f"not an index map: {text}")
         variables = {a.arg: E.Var(a.arg, "int32") for a in tree.args.args}
+        initial = list(variables.values())
         body = tree.body.elts if isinstance(tree.body, ast.Tuple) else [tree.body]
-        return cls(list(variables.values()), [_parsed(e, variables) for e in body])
+        return cls(initial, [_parsed(e, variables) for e in body])
 
 
 def as_index_map(given: Any, ndim: int | None) -> Any:
@@ -105,8 +109,9 @@ _OPERATORS: dict[type, Callable[[Any, Any], Any]] = {
 
 
 def _parsed(node: ast.expr, variables: dict[str, E.Var]) -> Any:
-    if isinstance(node, ast.Name) and node.id in variables:
-        return variables[node.id]
+    if isinstance(node, ast.Name):
+        # Other names are symbols of the function.
+        return variables.setdefault(node.id, E.Var(node.id, "int32"))
     if isinstance(node, ast.Constant) and isinstance(node.value, int):
         return node.value
     if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
@@ -127,14 +132,24 @@ def _parameter_names(function: Callable[..., Any], ndim: int | None) -> list[str
     return positional
 
 
-def _evaluate(expr: E.PrimExpr, values: dict[E.Var, Index]) -> Index:
+def _evaluate(
+    expr: E.PrimExpr,
+    values: dict[E.Var, Index],
+    symbol: Callable[[str], Index | None] | None,
+) -> Index:
     if isinstance(expr, E.IntImm):
         return Index({}, expr.value)
     if isinstance(expr, E.Var) and expr in values:
         return values[expr]
+    if isinstance(expr, E.Var):
+        found = None if symbol is None else symbol(expr.name)
+        if found is None:
+            raise Error(f"{expr} is neither an index nor a symbol of the function")
+        return found
     if isinstance(expr, E.Cast):
-        return _evaluate(expr.value, values)
+        return _evaluate(expr.value, values, symbol)
     combine = _ARITHMETIC.get(type(expr))
     if combine is None:
         raise Error(f"{expr} is no index arithmetic")
-    return combine(_evaluate(expr.a, values), _evaluate(expr.b, values))  # type: ignore[attr-defined]
+    left, right = expr.a, expr.b  # type: ignore[attr-defined]
+    return combine(_evaluate(left, values, symbol), _evaluate(right, values, symbol))

@@ -19,13 +19,16 @@ from relax_mlir.tir.schedule.analysis import (
 from relax_mlir.tir.schedule.annotate import access_buffer
 from relax_mlir.tir.schedule.bindings import determined
 from relax_mlir.tir.schedule.error import Refusal
+from relax_mlir.tir.schedule.fused_index import fused_indices
 from relax_mlir.tir.schedule.index import Index, as_index, leaf
 from relax_mlir.tir.schedule.index_map import IndexMap
 from relax_mlir.tir.schedule.index_write import write
 from relax_mlir.tir.schedule.layout_gaps import Gaps, Space
+from relax_mlir.tir.schedule.parameter_sizes import symbol_value
 from relax_mlir.tir.schedule.sets import is_injective
 from relax_mlir.tir.schedule.state import (
     ScheduleState,
+    buffer_shape,
     copy_discardable,
     erase_dead_arithmetic,
     new_loop,
@@ -76,29 +79,73 @@ def transform_layout(
     block = require_block(block)
     target, _ = chosen_buffer(block, buffer)
     kind = ir.MemRefType(target.type)
-    if any(size == dynamic() for size in kind.shape):
-        raise Refusal(f"{nest.value_name(target)} has symbolic sizes", block)
     for use in target.uses:
         if use.owner.operation.name not in (*_OPERAND, "tir.read", "tir.write"):
             raise Refusal(f"{nest.value_name(target)} is used by {use.owner.operation.name}", block)
     mapping = _index_map(index_map, kind.rank, block)
+    if any(size == dynamic() for size in kind.shape):
+        _relayout(target, mapping, _symbolic_shape(block, target, mapping))
+        return
     space = _mapped_shape(block, target, mapping, kind.shape, assume_injective_transform)
     shape = space.sizes
     gaps = prod(shape) != prod(kind.shape)
     pad = None if not gaps else Gaps.of(block, target, mapping, space, pad_value)
-    function = nest.function_of(block)
+    target = _relayout(target, mapping, [Index({}, size) for size in shape])
+    if pad is not None:
+        pad.fill(state, target, shape)
+
+
+def _relayout(target: ir.Value, mapping: IndexMap, shape: Sequence[Index]) -> ir.Value:
+    """Change the shape of a buffer and each access to it; what it is then."""
+    function = _function_of(target)
     touched = [b for b in nest.blocks_of(function) if _uses(b, target)]
     for use in [u.owner.operation for u in target.uses]:
         if use.name in _OPERAND:
-            map_access(use, _OPERAND[use.name], mapping.apply)
+            map_access(use, _OPERAND[use.name], lambda i: _mapped(mapping, function, i))
         else:
             use.erase()
     target = retype(function, target, shape)
     for reader in reversed(touched):
         erase_dead_arithmetic(reader)
         refresh(reader)
-    if pad is not None:
-        pad.fill(state, target, shape)
+    return target
+
+
+def _mapped(mapping: IndexMap, function: ir.OpView, indices: list[Index]) -> list[Index]:
+    return mapping.apply(indices, lambda name: symbol_value(function, name))
+
+
+def _function_of(buffer: ir.Value) -> ir.OpView:
+    owner = buffer.owner
+    return (
+        owner.owner.operation.opview
+        if isinstance(owner, ir.Block)
+        else nest.function_of(owner.operation.opview)
+    )
+
+
+def _symbolic_shape(block: BlockOp, buffer: ir.Value, mapping: IndexMap) -> list[Index]:
+    """The new sizes of a buffer of symbolic ones: products of the old."""
+    if isinstance(buffer.owner, ir.Block):
+        raise Refusal(f"{nest.value_name(buffer)} is a parameter of symbolic sizes", block)
+    function = nest.function_of(block)
+    sizes = buffer_shape(buffer)
+    at = ir.InsertionPoint(buffer.owner.operation)
+    # A loop over each dimension, for variables of its range.
+    probes = [new_loop(f"i{n}", size, at) for n, size in enumerate(sizes)]
+    variables = [nest.loop_var(probe) for probe in probes]
+    try:
+        final = _mapped(mapping, function, [leaf(v) for v in variables])
+        fused = fused_indices(final, variables, sizes)
+    except Error as error:
+        raise Refusal(str(error), block) from None
+    finally:
+        for probe in probes:
+            probe.operation.erase()
+    if fused is None:
+        raise Refusal(f"{nest.value_name(buffer)} has symbolic sizes: its dimensions can be fused "
+                      "and put into another order only", block)  # fmt: skip
+    return [row.size for row in fused]
 
 
 def _index_map(given: Any, rank: int, block: BlockOp) -> IndexMap:
@@ -166,14 +213,17 @@ def map_access(
     op.erase()
 
 
-def retype(function: ir.OpView, buffer: ir.Value, shape: Sequence[int]) -> ir.Value:
+def retype(function: ir.OpView, buffer: ir.Value, shape: Sequence[Index]) -> ir.Value:
     """Give a buffer another shape, before its accesses are looked at again; what it is then."""
     kind = ir.MemRefType(buffer.type)
-    made = ir.MemRefType.get(list(shape), kind.element_type, memory_space=kind.memory_space)
+    static = [s.constant if s.is_constant else dynamic() for s in shape]
+    made = ir.MemRefType.get(static, kind.element_type, memory_space=kind.memory_space)
     owner = buffer.owner
     if not isinstance(owner, ir.Block):
         old = owner.operation.opview
-        new = AllocBufferOp(old.scope, [], made, loc=old.location, ip=ir.InsertionPoint(old))
+        at = ir.InsertionPoint(old)
+        sizes = [write(s, at) for s in shape if not s.is_constant]
+        new = AllocBufferOp(old.scope, sizes, made, loc=old.location, ip=at)
         copy_discardable(old, new)
         buffer.replace_all_uses_with(new.result)
         old.operation.erase()

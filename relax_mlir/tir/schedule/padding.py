@@ -36,16 +36,22 @@ from relax_mlir.tir.schedule.state import (
 
 _SUMS = ("arith.addf", "arith.addi")
 # What keeps a product of zeros zero.
-_PRODUCTS = ("arith.mulf", "arith.muli", "arith.extf", "arith.extsi", "arith.extui", "memref.load",
-             "arith.truncf", "arith.sitofp")  # fmt: skip
+_PRODUCTS = (
+    "arith.constant", "arith.mulf", "arith.muli", "arith.extf", "arith.extsi", "arith.extui",
+    "arith.sitofp", "arith.truncf", "memref.load",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Operand:
-    """A buffer of the contraction and the iteration variable that indexes each dimension."""
+    """A buffer of the contraction and the iteration variable that indexes each dimension, None for
+    one that a constant does."""
 
     buffer: ir.Value
-    variables: list[ir.Value]
+    variables: list[ir.Value | None]
+
+    def used(self) -> list[ir.Value]:
+        return [v for v in self.variables if v is not None]
 
 
 def pad_einsum(state: ScheduleState, block: ir.OpView, padding: Sequence[int]) -> None:
@@ -70,11 +76,12 @@ def pad_einsum(state: ScheduleState, block: ir.OpView, padding: Sequence[int]) -
     scope = nest.scope_of(block)
     top = nest.loops_around(block)[0]
     for operand in inputs:
-        if grown & set(operand.variables):
+        if any(v in grown for v in operand.used()):
             made = _padded_buffer(operand, padded, scope)
-            _pad_block(operand, made, [v in grown for v in operand.variables], Place(scope, top))
+            grows = [v is not None and v in grown for v in operand.variables]
+            _pad_block(operand, made, grows, Place(scope, top))
             redirect(block, operand.buffer, made, loads=True, stores=False)
-    if grown & set(output.variables):
+    if any(v in grown for v in output.used()):
         made = _padded_buffer(output, padded, scope)
         _copy_out(output, made, place_after(block, _readers(block, output.buffer)))
         redirect(block, output.buffer, made, loads=True, stores=True)
@@ -120,15 +127,21 @@ def _operands(block: BlockOp) -> tuple[list[Operand], Operand]:
     return inputs, output
 
 
-def _distinct(block: BlockOp, buffer: ir.Value, indices: Sequence[Index]) -> list[ir.Value]:
-    found: list[ir.Value] = []
+def _distinct(block: BlockOp, buffer: ir.Value, indices: Sequence[Index]) -> list[ir.Value | None]:
+    found: list[ir.Value | None] = []
     for index in indices:
+        if index.is_constant:
+            found.append(None)
+            continue
         variable = index.as_leaf()
-        if variable is None or variable in found or variable not in nest.iter_vars(block):
+        used = [v for v in found if v is not None]
+        if variable is None or variable in used or variable not in nest.iter_vars(block):
             raise Refusal(f"{label(block)} does not index {nest.value_name(buffer)} by distinct "
                           f"iteration variables: {index}", block)  # fmt: skip
         found.append(variable)
     for variable, size in zip(found, buffer_shape(buffer), strict=True):
+        if variable is None:
+            continue
         low, extent = block.domain_pairs[nest.iter_vars(block).index(variable)]
         if as_index(low) != Index() or as_index(extent) != size:
             raise Refusal(f"{nest.value_name(variable)} does not run over the whole dimension of "
@@ -160,7 +173,8 @@ def _own_loops(block: BlockOp) -> list[ForOp]:
 
 def _padded_buffer(operand: Operand, padded: dict[ir.Value, Index], scope: ir.OpView) -> ir.Value:
     buffer = operand.buffer
-    shape = [padded[v] for v in operand.variables]
+    sizes = zip(operand.variables, buffer_shape(buffer), strict=True)
+    shape = [size if v is None else padded[v] for v, size in sizes]
     element = ir.MemRefType(buffer.type).element_type
     name = f"{nest.value_name(buffer)}_pad"
     at = last_allocation(scope)

@@ -191,7 +191,7 @@ def _wrap(buffer: ir.Value, rolled: Overlap, blocks: Sequence[BlockOp]) -> None:
         elif use.name in ("tir.read", "tir.write"):
             use.erase()
     shape[rolled.number] = rolled.size
-    retype(nest.function_of(blocks[0]), buffer, shape)
+    retype(nest.function_of(blocks[0]), buffer, [as_index(size) for size in shape])
 
 
 def _wrapped(at: list[Index], rolled: Overlap) -> list[Index]:

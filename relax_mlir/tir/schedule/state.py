@@ -17,6 +17,7 @@ from relax_mlir.mlir import dynamic, ir, memref
 from relax_mlir.tir.schedule import nest
 from relax_mlir.tir.schedule.index import Index, as_index, read
 from relax_mlir.tir.schedule.index_write import to_mixed, write
+from relax_mlir.tir.schedule.parameter_sizes import parameter_size
 from relax_mlir.tir.schedule.random_variable import RandomVariable
 
 """Unit attribute of loops whose order was chosen: the back end takes them as they are."""
@@ -232,6 +233,9 @@ def buffer_shape(buffer: ir.Value, at: ir.InsertionPoint | None = None) -> list[
 
 
 def _dimension(buffer: ir.Value, number: int, given: ir.InsertionPoint | None) -> Index:
+    symbolic = parameter_size(buffer, number)
+    if symbolic is not None:
+        return symbolic
     for use in buffer.uses:
         op = use.owner.operation
         if op.name == "memref.dim" and as_index(op.operands[1]).as_constant() == number:

@@ -1,0 +1,121 @@
+"""Matrix products on a GPU: tiles in shared memory, micro tiles in registers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from relax_mlir.dlight.analysis.common_analysis import normalize_prim_func
+from relax_mlir.dlight.gpu.base import GPUScheduleRule, annotate_unroll
+from relax_mlir.dlight.gpu.matmul_form import (
+    inline_consumers,
+    inline_producers,
+    normalize_matmul,
+    reduction_block,
+)
+from relax_mlir.target import Target
+from relax_mlir.tir import PrimFunc
+from relax_mlir.tir.schedule import BlockRV, LoopRV, Schedule
+
+
+class Matmul(GPUScheduleRule):
+    """A thread block makes a tile of the product, each thread a micro tile of it in registers; the
+    threads fetch the operands' tiles into shared memory together, a slice of the reduction at a
+    time.  What is computed elementwise before and after is done while fetching and writing back.
+    """
+
+    @dataclass(frozen=True)
+    class Config:
+        """Threads of a block, virtual threads, elements of a thread and of a slice."""
+
+        block_size_x: int = 8
+        block_size_y: int = 8
+        vthread_x: int = 1
+        vthread_y: int = 1
+        micro_size_x: int = 4
+        micro_size_y: int = 4
+        micro_size_k: int = 8
+        vector_size: int = 1
+        unroll: int = 256  # 0 means no unroll
+        use_shared: bool = True
+        storage_align: bool = False
+        inner_x: bool = False
+
+    def get_configs(self, target: Target) -> Config:
+        """The sizes for a target."""
+        if target.kind.name in ("cuda", "nvptx", "rocm"):
+            return Matmul.Config(
+                block_size_y=16, micro_size_k=16, vector_size=2, storage_align=True
+            )
+        return Matmul.Config()
+
+    def apply(self, func: PrimFunc, target: Target, tunable: bool) -> Schedule | None:
+        if not isinstance(func, PrimFunc) or not self.is_target_available(target):
+            return None
+        sch = Schedule(func, error_render_level="fast")
+        if normalize_prim_func(sch) is None:
+            return None
+        block = reduction_block(sch)
+        if block is None or normalize_matmul(sch, block) is None:
+            return None
+        _schedule(sch, block, self.get_configs(target))
+        return sch
+
+
+def _schedule(sch: Schedule, block: BlockRV, config: Matmul.Config) -> None:
+    rows = config.vthread_x * config.block_size_x * config.micro_size_x
+    columns = config.vthread_y * config.block_size_y * config.micro_size_y
+    sch.pad_einsum(block, [1, rows, columns, config.micro_size_k])
+    batch, x, y, k = sch.get_loops(block)
+    by, vy, ty, yi = sch.split(
+        y, [None, config.vthread_y, config.block_size_y, config.micro_size_y]
+    )
+    bx, vx, tx, xi = sch.split(
+        x, [None, config.vthread_x, config.block_size_x, config.micro_size_x]
+    )
+    ko, ki = sch.split(k, factors=[None, config.micro_size_k])
+    inner = [yi, xi] if config.inner_x else [xi, yi]
+    sch.reorder(batch, by, bx, vy, vx, ty, tx, ko, ki, *inner)
+    by = sch.fuse(batch, by)
+    axes = {"blockIdx.x": bx, "blockIdx.y": by, "vthread.y": vy, "vthread.x": vx,
+            "threadIdx.y": ty, "threadIdx.x": tx}  # fmt: skip
+    for axis, loop in axes.items():
+        sch.bind(loop, axis)
+    _vectorize(sch, inner[-1], config)
+    if config.unroll > 0:
+        annotate_unroll(sch, tx, config.unroll)
+    write_back = sch.cache_write(block, 0, "local")
+    sch.reverse_compute_at(write_back, tx, preserve_unit_loops=True)
+    _vectorize(sch, sch.get_loops(write_back)[-1], config)
+    if config.use_shared:
+        for number in (0, 1):
+            inline_producers(sch, _cooperative_fetch(sch, block, number, ko, config))
+    else:
+        inline_producers(sch, block)
+    inline_consumers(sch, write_back)
+    sch.decompose_reduction(block, ko)
+
+
+def _vectorize(sch: Schedule, loop: LoopRV, config: Matmul.Config) -> None:
+    size = config.micro_size_x if config.inner_x else config.micro_size_y
+    if config.vector_size > 1 and size % config.vector_size == 0:
+        _, lanes = sch.split(loop, [None, config.vector_size])
+        sch.vectorize(lanes)
+
+
+def _cooperative_fetch(
+    sch: Schedule, block: BlockRV, number: int, ko: LoopRV, config: Matmul.Config
+) -> BlockRV:
+    """Let the threads of a block bring an operand's tile into shared memory, vector by vector."""
+    fetch = sch.cache_read(block, number, "shared")
+    rank = len(sch.get_loops(fetch))
+    sch.compute_at(fetch, ko, preserve_unit_loops=True)
+    ty, tx, _, lanes = sch.split(
+        sch.fuse(*sch.get_loops(fetch)[-rank:]),
+        factors=[config.block_size_y, config.block_size_x, None, config.vector_size],
+    )
+    sch.vectorize(lanes)
+    sch.bind(ty, "threadIdx.y")
+    sch.bind(tx, "threadIdx.x")
+    if config.storage_align:
+        sch.storage_align(fetch, 0, axis=1, factor=8, offset=config.vector_size)
+    return fetch
