@@ -76,8 +76,9 @@ def _schedule(sch: Schedule, block: BlockRV, config: Matmul.Config) -> None:
     inner = [yi, xi] if config.inner_x else [xi, yi]
     sch.reorder(batch, by, bx, vy, vx, ty, tx, ko, ki, *inner)
     by = sch.fuse(batch, by)
-    axes = {"blockIdx.x": bx, "blockIdx.y": by, "vthread.y": vy, "vthread.x": vx,
-            "threadIdx.y": ty, "threadIdx.x": tx}  # fmt: skip
+    axes = {"blockIdx.x": bx, "blockIdx.y": by, "threadIdx.y": ty, "threadIdx.x": tx}
+    if config.vthread_x * config.vthread_y > 1:
+        axes |= {"vthread.y": vy, "vthread.x": vx}
     for axis, loop in axes.items():
         sch.bind(loop, axis)
     _vectorize(sch, inner[-1], config)
