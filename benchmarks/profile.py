@@ -1,4 +1,4 @@
-"""`python -m benchmarks.profile bert`: where a model's time goes, kernel by kernel.
+"""`python -m benchmarks.profile bert|ResNet-18`: where a model's time goes, kernel by kernel.
 
 Every TensorIR function that the compiled model calls is built alone and timed on random data; the
 table multiplies that by the number of its calls.  Kernels run warmer alone than in the model, so
@@ -31,11 +31,11 @@ def main() -> None:
 def _profile(model: str, top: int) -> None:
     import torch
 
-    from benchmarks.suite_models import make
+    from benchmarks import suite_cnn, suite_models
     from relax_mlir import relax
     from relax_mlir.relax.frontend.torch import from_exported_program
 
-    problem = make(model)
+    problem = (suite_cnn if model in suite_cnn.MODELS else suite_models).make(model)
     program = torch.export.export(problem.module, problem.inputs)
     module = from_exported_program(program)
     module = relax.get_pipeline("default")(module)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from relax_mlir.lowering.linalg_to_vector.builder import defining_op
 from relax_mlir.mlir import ir
 
-__all__ = ["BufferUses", "erase_unused_buffers", "outputs_of"]
+__all__ = ["ALLOCATIONS", "BufferUses", "erase_unused_buffers", "outputs_of"]
 
 # TensorIR's buffers become memref.alloc only later.
-_ALLOCATIONS = ("memref.alloc", "memref.alloca", "tir.alloc_buffer")
+ALLOCATIONS = ("memref.alloc", "memref.alloca", "tir.alloc_buffer")
 _VIEWS = (
     "memref.subview",
     "memref.cast",
@@ -140,14 +140,14 @@ def outputs_of(op: ir.Operation) -> list[ir.Value]:
 
 def _is_allocation(value: ir.Value) -> bool:
     owner = defining_op(value)
-    return owner is not None and owner.name in _ALLOCATIONS
+    return owner is not None and owner.name in ALLOCATIONS
 
 
 def _is_movable(value: ir.Value) -> bool:
     owner = defining_op(value)
     if owner is None or list(owner.operands):
         return False
-    return owner.name == "arith.constant" or owner.name in _ALLOCATIONS
+    return owner.name == "arith.constant" or owner.name in ALLOCATIONS
 
 
 def erase_unused_buffers(function: ir.Operation) -> None:
@@ -155,7 +155,7 @@ def erase_unused_buffers(function: ir.Operation) -> None:
     dead: list[ir.Operation] = []
 
     def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name in _ALLOCATIONS and not list(op.result.uses):
+        if op.name in ALLOCATIONS and not list(op.result.uses):
             dead.append(op)
         return ir.WalkResult.ADVANCE
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 from relax_mlir.errors import PassError
 from relax_mlir.lowering.linalg_to_vector.arg_reduction import let_nan_win
@@ -13,7 +14,6 @@ from relax_mlir.lowering.linalg_to_vector.buffers import (
 )
 from relax_mlir.lowering.linalg_to_vector.builder import Builder
 from relax_mlir.lowering.linalg_to_vector.contraction.matching import (
-    Contraction,
     match_contraction,
     with_epilogue,
 )
@@ -22,8 +22,14 @@ from relax_mlir.lowering.linalg_to_vector.convolution.matching import (
     Window,
     arrange_convolution,
     parse_convolution,
+    parse_windows,
 )
 from relax_mlir.lowering.linalg_to_vector.convolution.padding import Padding, find_padding
+from relax_mlir.lowering.linalg_to_vector.convolution.pooling import (
+    arrange_pooling,
+    is_neutral,
+    is_pooling,
+)
 from relax_mlir.lowering.linalg_to_vector.convolution.strategy import emit_convolution
 from relax_mlir.lowering.linalg_to_vector.convolution.winograd import emit_winograd
 from relax_mlir.lowering.linalg_to_vector.convolution.winograd_matching import (
@@ -85,6 +91,12 @@ class LinalgToVector(Pass):
             raise PassError(f"{self.name}: vector-width is {width}, expected {expected}")
         if self.num_cores < 0:
             raise PassError(f"{self.name}: num-cores is {self.num_cores}, expected 0 or more")
+
+
+def _pooling(op: ir.Operation, padding: Padding | None) -> Convolution | None:
+    """The pooling that an operation is, if it is one."""
+    parsed = parse_windows(op, padding, is_pooling) if len(op.operands) == 3 else None
+    return None if parsed is None else arrange_pooling(*parsed)
 
 
 def _has_parallel_loops(function: ir.Operation) -> bool:
@@ -199,6 +211,8 @@ class _FunctionLowering:
         is no longer among the following ones."""
         if self._lower_winograd(op, following) or self._lower_convolution(op, following):
             return
+        if self._lower_pooling(op):
+            return
         nest = parse(op, quotients=True)
         if nest is None:
             self._flush_fills(op)
@@ -297,7 +311,8 @@ class _FunctionLowering:
             return False
         self._drop_fills(simplified, joined[1])
         self.uses.move_definitions_up(consumer, op)
-        contraction = _accumulate_in_place(contraction, joined[1])
+        in_place = _accumulate_in_place(contraction.nest, contraction.c, joined[1])
+        contraction = replace(contraction, nest=in_place)
         with ir.InsertionPoint(op), op.location:
             contraction_strategy(contraction, self.target)(self.builder, initial)
         return True
@@ -320,7 +335,11 @@ class _FunctionLowering:
                 continue
             padding = find_padding(op.operands[0], op, self.uses)
             parsed = None if padding is None else parse_convolution(op, padding)
-            if padding is None or parsed is None or arrange_convolution(*parsed, None) is None:
+            conv = None if parsed is None else arrange_convolution(*parsed, None)
+            if padding is None or conv is None:
+                padding = find_padding(op.operands[0], op, self.uses, partial(is_neutral, op))
+                conv = None if padding is None else _pooling(op, padding)
+            if padding is None or conv is None:
                 continue
             self.paddings.append((op, padding))
             dropped += padding.members
@@ -401,6 +420,24 @@ class _FunctionLowering:
             member.erase()
         return True
 
+    def _lower_pooling(self, op: ir.Operation) -> bool:
+        """Lower an operation that joins the data of windows."""
+        if op.name != "linalg.generic" or len(op.operands) != 3:
+            return False
+        padding = next((padding for reader, padding in self.paddings if reader == op), None)
+        conv = _pooling(op, padding)
+        if conv is None:
+            return False
+        initial = self._take_initial(op, conv.nest)
+        if padding is not None and padding.source in self.fills:
+            self._emit_plain(self.fills.pop(padding.source))
+        with ir.InsertionPoint(op), op.location:
+            emit_convolution(self.builder, conv, self.target, initial.get(conv.out))
+        op.erase()
+        for member in reversed(() if padding is None else padding.members):
+            member.erase()
+        return True
+
     def _with_consumer(
         self,
         op: ir.Operation,
@@ -418,7 +455,8 @@ class _FunctionLowering:
             return None
         self._drop_fills(joined[0], joined[1])
         self.uses.move_definitions_up(consumer, op)
-        return fused
+        in_place = _accumulate_in_place(fused.nest, fused.out, joined[1])
+        return replace(fused, nest=in_place)
 
 
 def _fits_column(nest: LoopNest, epilogue: Stage, column: int) -> bool:
@@ -429,21 +467,20 @@ def _fits_column(nest: LoopNest, epilogue: Stage, column: int) -> bool:
     return fit and all(strides[i] == 1 for i in epilogue.results)
 
 
-def _accumulate_in_place(contraction: Contraction, epilogue: Stage) -> Contraction:
-    """Let partial sums lie in the epilogue's output where it has C's shape and type, so that the
-    temporary for C can go."""
-    nest, c = contraction.nest, contraction.c
+def _accumulate_in_place(nest: LoopNest, c: int, epilogue: Stage) -> LoopNest:
+    """Let partial sums of operand `c` lie in the epilogue's output where that has c's shape and
+    type, so that the temporary for them can go."""
     if len(epilogue.results) != 1:
-        return contraction
+        return nest
     out = epilogue.results[0]
     same_walk = nest.operands[out].strides == nest.operands[c].strides
     same_type = nest.operands[out].element_type == nest.operands[c].element_type
     argument = epilogue.block.arguments[epilogue.arguments.index(out)]
     if not same_walk or not same_type or nest.operands[out].base or list(argument.uses):
-        return contraction
+        return nest
     operands = list(nest.operands)
     operands[c] = replace(operands[c], value=operands[out].value)
-    return replace(contraction, nest=replace(nest, operands=tuple(operands)))
+    return replace(nest, operands=tuple(operands))
 
 
 def _make_fill(value: ir.Value, buffer: ir.Value) -> ir.Operation:

@@ -9,6 +9,7 @@ from relax_mlir import te, topi
 from relax_mlir.dialects.relax import layouts
 from relax_mlir.lowering.relax_to_tir.convolution import all_sides, in_layout
 from relax_mlir.lowering.relax_to_tir.rows import legalize
+from relax_mlir.lowering.relax_to_tir.statistical import mean
 
 _POOLS = {1: topi.nn.pool1d, 2: topi.nn.pool2d, 3: topi.nn.pool3d}
 _ADAPTIVE = {1: topi.nn.adaptive_pool1d, 2: topi.nn.adaptive_pool, 3: topi.nn.adaptive_pool3d}
@@ -45,6 +46,9 @@ def _adaptive(ndim: int) -> Callable[..., te.Tensor]:
         if output_size is None:
             return in_layout(topi.identity(x), layout, out_layout)
         wanted = list(layouts.per_dimension(output_size, ndim, "output_size"))
+        if all(size == 1 for size in wanted):
+            axes = [i for i, letter in enumerate(layout) if letter in layouts.SPATIAL[ndim]]
+            return in_layout(mean(x, axis=axes, keepdims=True), layout, out_layout)
         return in_layout(_ADAPTIVE[ndim](x, wanted, "avg", layout), layout, out_layout)
 
     return row

@@ -23,7 +23,7 @@ from relax_mlir.lowering.tir_to_linalg.if_conversion import convert_ifs
 from relax_mlir.lowering.tir_to_linalg.nest import Nest, is_unscheduled, nest_of
 from relax_mlir.lowering.tir_to_linalg.padding import raise_padding
 from relax_mlir.lowering.tir_to_linalg.pieces import raise_in_pieces
-from relax_mlir.mlir import ir, linalg
+from relax_mlir.mlir import ir, linalg, memref
 
 _DECLARATIONS = ("tir.read", "tir.write")
 _SCALAR_DIALECTS = ("arith", "math", "affine")
@@ -36,7 +36,8 @@ class TirToLinalg(Pass):
 
     def run(self, state: ModuleState) -> None:
         for function in state.functions():
-            if "tir.attrs" in function.attributes:
+            # Buffers on addresses may share memory with others under another name.
+            if "tir.attrs" in function.attributes and "tir.addresses" not in function.attributes:
                 for op in list(function.regions[0].blocks[0].operations):
                     _raise_nest(op.operation)
 
@@ -49,6 +50,8 @@ class _Plan:
     loads: list[Access]
     stores: list[Access]
     initial: list[Access]
+    window: tuple[int, ...] = ()
+    """Loops that no index is alone: those of a window, as in pooling."""
 
 
 def _raise_nest(op: ir.Operation) -> None:
@@ -174,7 +177,9 @@ def _extents_fit(plan: _Plan) -> bool:
             if not dims.equal(buffer_dimension(access.buffer, axis), extents[position]):
                 return False
             seen.add(position)
-    return len(seen) == len(extents)
+    plan.window = tuple(position for position in range(len(extents)) if position not in seen)
+    kinds = plan.nest.block.kinds
+    return all(kinds[i] == "R" and isinstance(extents[i], int) for i in plan.window)
 
 
 def _emit_init(plan: _Plan, access: Access) -> None:
@@ -206,10 +211,10 @@ def _emit_generic(plan: _Plan) -> ir.Block:
             continue
         if not any(load.buffer == i.buffer and load.map == i.map for i in inputs):
             inputs.append(load)
-    accesses = [*inputs, *plan.stores]
+    accesses = [*inputs, *_windows(plan), *plan.stores]
     kinds = ["parallel" if kind == "S" else "reduction" for kind in plan.nest.block.kinds]
     generic = _generic(
-        [a.buffer for a in inputs],
+        [a.buffer for a in accesses[: len(accesses) - len(plan.stores)]],
         [a.buffer for a in plan.stores],
         [a.map for a in accesses],
         kinds,
@@ -225,6 +230,20 @@ def _emit_generic(plan: _Plan) -> ir.Block:
     with ir.InsertionPoint(body):
         linalg.YieldOp(yielded)
     return body
+
+
+def _windows(plan: _Plan) -> list[Access]:
+    """A buffer that nothing reads, as large as the window, where linalg needs one to know how
+    large that is."""
+    if not plan.window:
+        return []
+    rank = len(plan.nest.loops)
+    map_ = ir.AffineMap.get(rank, 0, [ir.AffineExpr.get_dim(i) for i in plan.window])
+    extents = [plan.nest.loops[i].extent for i in plan.window]
+    sizes = [size for size in extents if isinstance(size, int)]
+    element = _element(plan.stores[0].buffer)
+    buffer = memref.AllocaOp(ir.MemRefType.get(sizes, element), [], []).result
+    return [Access(plan.stores[0].op, buffer, map_)]
 
 
 def _move_scalars(plan: _Plan, body: ir.Block) -> None:

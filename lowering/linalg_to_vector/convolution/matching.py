@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from relax_mlir.lowering.linalg_to_vector.body import combiners, is_vectorizable, widest_bits
+from relax_mlir.lowering.linalg_to_vector.body import (
+    Combiner,
+    combiners,
+    is_vectorizable,
+    widest_bits,
+)
 from relax_mlir.lowering.linalg_to_vector.convolution.padding import Padding
 from relax_mlir.lowering.linalg_to_vector.loop_nest import ONE, ZERO, Extent, LoopNest, Stage, parse
 from relax_mlir.lowering.linalg_to_vector.quotients import take_quotients
 from relax_mlir.mlir import ir
 
-__all__ = ["Convolution", "Window", "arrange_convolution", "parse_convolution"]
+__all__ = ["Convolution", "Window", "arrange_convolution", "parse_convolution", "parse_windows"]
 
 _PRODUCT = {"arith.mulf", "arith.addf", "arith.muli", "arith.addi", "linalg.yield"}
 _WIDENING = {"arith.extf", "arith.extsi", "arith.extui"}
@@ -48,6 +54,7 @@ class Convolution:
     column: the dimension that is vectorized, contiguous in the output.
     depthwise: whether the column is a group, contiguous in data, weight and output.
     data, weight, out: operand numbers.
+    combiner: for pooling, which joins the data of a window and has no weight, how it does.
     """
 
     nest: LoopNest
@@ -60,6 +67,7 @@ class Convolution:
     weight: int
     out: int
     epilogue: Stage | None = None
+    combiner: Combiner | None = None
 
     @property
     def row(self) -> int | None:
@@ -81,8 +89,15 @@ def parse_convolution(
 ) -> tuple[LoopNest, tuple[Window, ...]] | None:
     """The nest of a linalg op that sums products over windows, on the data without their border,
     and its windows; None for any other op.  The nest's indices may still divide dimensions."""
+    return parse_windows(op, padding, _sums_products)
+
+
+def parse_windows(
+    op: ir.Operation, padding: Padding | None, accepts: Callable[[LoopNest], bool]
+) -> tuple[LoopNest, tuple[Window, ...]] | None:
+    """As `parse_convolution` for any body that `accepts` does, on the first operand's windows."""
     nest = parse(op, quotients=True, sources={} if padding is None else {0: padding.source})
-    if nest is None or not _sums_products(nest) or any(i is not None for i in nest.index_dims):
+    if nest is None or not accepts(nest) or any(i is not None for i in nest.index_dims):
         return None
     map_ = op.attributes["indexing_maps"][0].value
     type_ = ir.MemRefType(nest.operands[0].value.type)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from relax_mlir.lowering.linalg_to_vector.buffers import BufferUses, outputs_of
+from relax_mlir.lowering.linalg_to_vector.buffers import (
+    ALLOCATIONS,
+    BufferUses,
+    outputs_of,
+)
 from relax_mlir.lowering.linalg_to_vector.builder import defining_op
 from relax_mlir.mlir import ir
 
@@ -25,11 +29,17 @@ class Padding:
     members: tuple[ir.Operation, ...]
 
 
-def find_padding(buffer: ir.Value, reader: ir.Operation, uses: BufferUses) -> Padding | None:
+def find_padding(
+    buffer: ir.Value,
+    reader: ir.Operation,
+    uses: BufferUses,
+    is_filler: Callable[[ir.Value], bool] | None = None,
+) -> Padding | None:
     """How a buffer that `reader` reads was padded; None if it is no such buffer, or if something
-    else touches it or writes its source in between."""
+    else touches it or writes its source in between.  `is_filler` tells what may surround the data
+    instead of zero."""
     allocation = defining_op(buffer)
-    if allocation is None or allocation.name not in ("memref.alloc", "memref.alloca"):
+    if allocation is None or allocation.name not in ALLOCATIONS:
         return None
     others = uses.remaining_users(buffer, reader)
     fills = [op for op in others if op.name == "linalg.fill"]
@@ -38,7 +48,7 @@ def find_padding(buffer: ir.Value, reader: ir.Operation, uses: BufferUses) -> Pa
         len(others) != 2
         or len(fills) != 1
         or len(views) != 1
-        or not is_zero_constant(fills[0].operands[0])
+        or not (is_filler or is_zero_constant)(fills[0].operands[0])
     ):
         return None
     users = [use.owner.operation for use in views[0].result.uses]

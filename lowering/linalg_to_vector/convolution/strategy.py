@@ -11,6 +11,7 @@ from relax_mlir.lowering.linalg_to_vector.convolution.cost import weight_is_larg
 from relax_mlir.lowering.linalg_to_vector.convolution.depthwise import emit_depthwise
 from relax_mlir.lowering.linalg_to_vector.convolution.direct import emit_direct
 from relax_mlir.lowering.linalg_to_vector.convolution.matching import Convolution
+from relax_mlir.lowering.linalg_to_vector.convolution.pooling import emit_pooling
 from relax_mlir.lowering.linalg_to_vector.cpu_target import CPUTarget
 from relax_mlir.lowering.linalg_to_vector.loop_nest import ZERO
 from relax_mlir.lowering.linalg_to_vector.parallel import MIN_WORK, emit_split
@@ -30,6 +31,8 @@ def emit_convolution(
     initial: the scalar that the output is filled with before; None if its contents count.
     """
     emit = emit_depthwise if conv.depthwise else emit_direct
+    if conv.combiner is not None:
+        emit = emit_pooling
 
     def whole(part: tuple[Index, Index] | None = None) -> None:
         emit(b, conv, target, initial, part)
