@@ -78,6 +78,16 @@ def _convert(op: ir.Operation) -> None:
                 op.operands[0] = arith.extui(ir.IntegerType.get_signless(8), op.operands[0])
     elif len(op.results) == 1 and _is_bool_buffer(op.results[0].type):
         op.results[0].set_type(_byte_buffer(ir.MemRefType(op.results[0].type)))
+        if op.name == "tir.alloc_const":
+            _convert_constants(op)
+
+
+def _convert_constants(op: ir.Operation) -> None:
+    byte = ir.IntegerType.get_signless(8)
+    held = ir.DenseIntElementsAttr(op.attributes["value"])
+    kind = ir.RankedTensorType.get(ir.ShapedType(held.type).shape, byte)
+    bytes_ = [ir.IntegerAttr.get(byte, int(bool(value))) for value in held]
+    op.attributes["value"] = ir.DenseElementsAttr.get(bytes_, kind)
 
 
 def _convert_load(op: ir.Operation) -> None:

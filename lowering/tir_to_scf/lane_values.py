@@ -106,7 +106,9 @@ class LaneValues:
             return self._scalars[value]
         if self._is_plain_outside(value):
             return value
-        return self.write(self.index(value))
+        form = self.form(self.index(value))
+        assert form is not None and not form.stride, "the value is the same in all lanes"
+        return self.write(form.base)
 
     def uniform_value(self, value: ir.Value) -> ir.Value:
         if not self.is_uniform(value):
@@ -156,7 +158,7 @@ class LaneValues:
             term = Index({monomial: k})
             found = self.form(term)
             if found is not None and found.stride == 0:
-                uniform = uniform + term
+                uniform = uniform + found.base
                 continue
             product = self._atoms(monomial)
             if k != 1:

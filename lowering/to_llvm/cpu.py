@@ -10,6 +10,7 @@ from relax_mlir.ir.state import ModuleState
 from relax_mlir.lowering.pipeline import run
 from relax_mlir.lowering.to_llvm.arith_guard_division import ArithGuardDivision
 from relax_mlir.lowering.to_llvm.free_temporaries import FreeTemporaries
+from relax_mlir.lowering.to_llvm.lower_asserts import CfAssertToError
 from relax_mlir.lowering.to_llvm.math_to_polynomials import MathToPolynomials
 from relax_mlir.lowering.to_llvm.omp_private_allocations import OmpPrivateAllocations
 
@@ -32,6 +33,7 @@ _LOOPS_AND_MEMORY = (
     "expand-strided-metadata",
     "lower-affine",
     "convert-scf-to-cf",
+    str(CfAssertToError()),
 )
 # What LLVM has an intrinsic for comes first: libm's fma and floor would be calls.
 _TO_LLVM = (

@@ -9,7 +9,6 @@ whose contents are copied back after the call.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -19,9 +18,10 @@ from relax_mlir.lowering.passes import ModuleState, Pass, register_pass
 from relax_mlir.lowering.to_llvm.ffi_abi import ANY, DLTENSOR, KIND, OBJECT_HEADER, dtype_word
 from relax_mlir.lowering.to_llvm.ffi_signature import MAY_RAISE, is_prim_func, symbol_name
 from relax_mlir.lowering.to_llvm.ffi_support import DECLARATIONS, SUPPORT_SYMBOLS
-from relax_mlir.lowering.to_llvm.ffi_text import quote
 from relax_mlir.lowering.to_llvm.llvm_intrinsics import lower_intrinsics
-from relax_mlir.mlir import arith, ir, memref
+from relax_mlir.lowering.to_llvm.llvm_module import call_c, declare, pointer_type, string_address
+from relax_mlir.lowering.to_llvm.tir_intrinsics import lower_intrinsic
+from relax_mlir.mlir import arith, dynamic, func, ir, memref
 
 __all__ = ["LowerCalls"]
 
@@ -39,6 +39,25 @@ class LowerCalls(Pass):
                 continue
             for op in lower_intrinsics(_calls_in(function)):
                 _CallLowering(state, function, op).run()
+        _mark_callers(state)
+
+
+def _mark_callers(state: ModuleState) -> None:
+    """Who calls a function that may return with an error raised may do so too."""
+    functions = {symbol_name(op): op for op in state.functions() if is_prim_func(op)}
+    calls: list[tuple[str, str]] = []
+    for name, function in functions.items():
+
+        def visit(op: ir.Operation, name: str = name) -> ir.WalkResult:
+            if op.name == "func.call":
+                calls.append((name, ir.FlatSymbolRefAttr(op.attributes["callee"]).value))
+            return ir.WalkResult.ADVANCE
+
+        function.walk(visit)
+    for _ in functions:
+        for caller, callee in calls:
+            if callee in functions and MAY_RAISE in functions[callee].attributes:
+                functions[caller].attributes[MAY_RAISE] = ir.UnitAttr.get()
 
 
 def _calls_in(function: ir.Operation) -> list[ir.Operation]:
@@ -61,29 +80,61 @@ class _CallLowering:
     """Lowers one `tir.call`."""
 
     def __init__(self, state: ModuleState, function: ir.Operation, op: ir.Operation) -> None:
+        self.state = state
         self.body = state.module.body
         self.function = function
         self.op = op
         self.callee = _text(op, "callee")
-        self.pointer = ir.Type.parse("!llvm.ptr")
+        self.pointer = pointer_type()
         self.any = ir.Type.parse(ANY)
 
     def run(self) -> None:
-        kind = _text(self.op, "kind")
-        if kind == "intrinsic":
-            raise CompileError(
-                f"{symbol_name(self.function)}: no code generator for the intrinsic {self.callee!r}"
-            )
-        if kind == "function":
-            raise CompileError(
-                f"{symbol_name(self.function)}: calls {self.callee!r}; a primitive function is "
-                "called from a Relax function, with R.call_tir"
-            )
+        lower = {"intrinsic": self._intrinsic, "function": self._function,
+                 "packed": self._packed}.get(_text(self.op, "kind"), self._extern)  # fmt: skip
         with ir.InsertionPoint(self.op), self.op.location:
-            result = self._packed() if kind == "packed" else self._extern()
-        if len(self.op.results):
+            result = lower()
+        if len(self.op.results) and result is not None:
             self.op.results[0].replace_all_uses_with(result)
         self.op.erase()
+
+    def _intrinsic(self) -> ir.Value | None:
+        return lower_intrinsic(self.function, self.op, self.callee, self._arguments())
+
+    def _function(self) -> ir.Value | None:
+        """Call another TensorIR function of the module; buffers are passed as they are."""
+        callee = next((op for op in self.state.functions() if symbol_name(op) == self.callee), None)
+        where = f"{symbol_name(self.function)}: the call of {self.callee!r}"
+        if callee is None or not is_prim_func(callee):
+            raise CompileError(f"{where}: the module has no primitive function of that name")
+        kind = ir.FunctionType(ir.TypeAttr(callee.attributes["function_type"]).value)
+        given = self._arguments()
+        if len(given) != len(kind.inputs):
+            raise CompileError(f"{where} has {len(given)} arguments, it takes {len(kind.inputs)}")
+        operands = [
+            self._argument(f"{where}: argument {number}", value, wanted)
+            for number, (value, wanted) in enumerate(zip(given, kind.inputs, strict=True))
+        ]
+        made = func.CallOp(list(kind.results), self.callee, operands)
+        results = list(made.operation.results)
+        return results[0] if results and len(self.op.results) else None
+
+    def _argument(self, where: str, value: str | ir.Value, wanted: ir.Type) -> ir.Value:
+        if isinstance(value, str):
+            raise CompileError(f"{where} is a string")
+        if value.type == wanted:
+            return value
+        if isinstance(value.type, ir.MemRefType) and isinstance(wanted, ir.MemRefType):
+            same = value.type.element_type == wanted.element_type and value.type.rank == wanted.rank
+            sizes = list(zip(value.type.shape, wanted.shape, strict=False))
+            if same and all(a == b or dynamic() in (a, b) for a, b in sizes):
+                return memref.cast(wanted, value)
+        if _is_index(wanted) and isinstance(value.type, ir.IntegerType):
+            return arith.index_cast(wanted, value)
+        if isinstance(wanted, ir.IntegerType) and _is_index(value.type):
+            return arith.index_cast(wanted, value)
+        raise CompileError(f"{where} is {value.type}, it takes {wanted}",
+                           hint="T.decl_buffer gives storage the shape that is asked for",
+                           )  # fmt: skip
 
     # -- building blocks ----------------------------------------------------------------------
     def _create(
@@ -126,39 +177,15 @@ class _CallLowering:
 
     def _string(self, text: str) -> ir.Value:
         """Address of a C string."""
-        name = f"__ffi_str_{hashlib.sha1(text.encode()).hexdigest()[:16]}"
-        size = len(text.encode()) + 1
-        self._declare(
-            name,
-            f'llvm.mlir.global internal constant @{name}("{quote(text)}\\00") '
-            f"{{addr_space = 0 : i32}} : !llvm.array<{size} x i8>",
-        )
-        symbol = ir.FlatSymbolRefAttr.get(name)
-        return self._create("llvm.mlir.addressof", [self.pointer], (), global_name=symbol).result
+        return string_address(self.body, text)
 
     def _declare(self, name: str, text: str) -> None:
-        """Add a declaration to the module unless it has one of that name."""
-        for op in self.body.operations:
-            if "sym_name" in op.attributes and symbol_name(op.operation) == name:
-                return
-        made = ir.Module.parse(text)
-        declaration = made.body.operations[0].operation
-        declaration.detach_from_parent()
-        self.body.append(declaration)
+        declare(self.body, name, text)
 
     def _call(
         self, name: str, operands: Sequence[ir.Value], result: ir.Type | None
     ) -> ir.Value | None:
-        empty = ir.DenseI32ArrayAttr.get([])
-        made = self._create(
-            "llvm.call",
-            [] if result is None else [result],
-            operands,
-            callee=ir.FlatSymbolRefAttr.get(name),
-            operandSegmentSizes=ir.DenseI32ArrayAttr.get([len(operands), 0]),
-            op_bundle_sizes=empty,
-        )
-        return None if result is None else made.result
+        return call_c(name, operands, result)
 
     # -- the two kinds ------------------------------------------------------------------------
     def _arguments(self) -> list[str | ir.Value]:

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from relax_mlir.errors import CompileError
 from relax_mlir.lowering.passes import ModuleState, Pass, register_pass
 from relax_mlir.lowering.tir_to_gpu.host_device import DEVICE_KERNELS
-from relax_mlir.lowering.to_llvm.ffi_abi import ANY
+from relax_mlir.lowering.to_llvm.ffi_abi import ANY, KIND
 from relax_mlir.lowering.to_llvm.ffi_arguments import (
     ArgumentReader,
     ScalarSpec,
@@ -111,12 +112,36 @@ def _write_wrapper(module: ModuleText, op: ir.Operation, on_device: bool) -> Non
             operands.append(kernel_argument(text, reader.tensor(slot, spec, where), kind))
     reader.finish()
     types = ", ".join(str(kind) for kind in kinds)
-    text.line(f"func.call @{name}{KERNEL_SUFFIX}({', '.join(operands)}) : ({types}) -> ()")
+    returned = ir.FunctionType(ir.TypeAttr(op.attributes["function_type"]).value).results
+    call = f"func.call @{name}{KERNEL_SUFFIX}({', '.join(operands)}) : ({types}) -> "
+    if returned:
+        _give(text, text.value(f"{call}{returned[0]}"), returned[0])
+    else:
+        text.line(f"{call}()")
     status = text.constant(0, "i32")
     if MAY_RAISE in op.attributes:
         status = text.call("relax_ffi_pending_error", [], [], "i32")
     text.line(f"return {status} : i32")
     text.finish()
+
+
+def _give(text: FunctionText, value: str, kind: ir.Type) -> None:
+    """Write a number that a function returns (`T.ret`) to the result's Any."""
+    if isinstance(kind, ir.FloatType):
+        if kind.width < 64:
+            value = text.value(f"arith.extf {value} : {kind} to f64")
+        payload, name = text.value(f"arith.bitcast {value} : f64 to i64"), "float"
+    elif isinstance(kind, ir.IndexType):
+        payload, name = text.value(f"arith.index_cast {value} : index to i64"), "int"
+    elif isinstance(kind, ir.IntegerType):
+        name = "bool" if kind.width == 1 else "int"
+        extend = "extui" if kind.width == 1 else "extsi"
+        wider = kind.width < 64
+        payload = text.value(f"arith.{extend} {value} : {kind} to i64") if wider else value
+    else:
+        raise CompileError(f"a primitive function returns a number, not {kind}")
+    text.store(text.constant(KIND[name], "i32"), text.field("%result", ANY, 0, 0), "i32")
+    text.store(payload, text.field("%result", ANY, 0, 2), "i64")
 
 
 def _as_index(text: FunctionText, value: str, kind: ir.Type) -> str:
@@ -157,4 +182,5 @@ def add_text(state: ModuleState, text: ModuleText) -> None:
 
 def _signature_text(op: ir.Operation) -> str:
     kind = ir.FunctionType(ir.TypeAttr(op.attributes["function_type"]).value)
-    return f"({', '.join(map(str, kind.inputs))})"
+    results = f" -> {kind.results[0]}" if kind.results else ""
+    return f"({', '.join(map(str, kind.inputs))}){results}"

@@ -15,8 +15,8 @@ from relax_mlir.transform.context import PassContext
 __all__ = ["CPU_BUILD_PIPELINE", "HOST", "asked_cores", "exported_functions", "lower_to_machine_ir"]
 
 KERNELS = (
-    "tir-check-bounds,tir-bool-to-byte,tir-to-linalg,tir-decompose-reduction,"
-    "tir-plan-buffer-allocation,tir-compact-buffer-allocation,tir-to-scf,"
+    "tir-check-bounds,tir-bool-to-byte,tir-lower-pointers,tir-to-linalg,tir-decompose-reduction,"
+    "tir-plan-buffer-allocation,tir-compact-buffer-allocation,tir-to-scf,tir-lower-asserts,"
     "scf-promote-accumulators,tir-lower-calls,linalg-fuse-elementwise,linalg-to-vector,"
     "memref-check-allocations"
 )
