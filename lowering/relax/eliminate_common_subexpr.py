@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass
 
+from relax_mlir.dialects.relax import types
 from relax_mlir.lowering.passes import ModuleState, Pass, register_pass
 from relax_mlir.lowering.relax.functions import (
     SEGMENTS,
@@ -38,6 +39,8 @@ class EliminateCommonSubexpr(Pass):
         def eligible(op: ir.Operation) -> bool:
             if op.name == "relax.bind" or len(op.regions):
                 return False
+            if op.name in _REGISTERED and not _only_tensors(op.results[0].type):
+                return False  # two objects, which may change
             return is_pure(op, pure) and not (self.call_only and op.name in _NOT_CALLS)
 
         def visit(block: ir.Block, outer: dict[Hashable, ir.Operation]) -> None:
@@ -55,6 +58,14 @@ class EliminateCommonSubexpr(Pass):
 
         for function in relax_functions(state):
             visit(entry_block(function), {})
+
+
+_REGISTERED = ("relax.call_pure_packed", "relax.invoke_pure_closure")
+
+
+def _only_tensors(kind: ir.Type) -> bool:
+    fields = types.tuple_fields(kind)
+    return types.is_tensor(kind) if fields is None else all(map(_only_tensors, fields))
 
 
 def _key(op: ir.Operation) -> Hashable:

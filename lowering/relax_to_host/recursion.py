@@ -117,12 +117,12 @@ class TailLoop:
         text, lines = self.text, list(releases)
         for index, (held, following) in enumerate(zip(self.held, self.next, strict=True)):
             place, value = text.name(), text.name()
+            entry = f"llvm.getelementptr {self.array}[{index}] : (!llvm.ptr) -> !llvm.ptr, {ANY}"
             lines += [
                 call_text("relax_ffi_release", [held], ["!llvm.ptr"]),
                 f"{value} = llvm.load {following} : !llvm.ptr -> {ANY}",
                 f"llvm.store {value}, {held} : {ANY}, !llvm.ptr",
-                f"{place} = llvm.getelementptr {self.array}[{index}] : (!llvm.ptr) -> "
-                f"!llvm.ptr, {ANY}",
+                f"{place} = {entry}",
                 f"llvm.store {value}, {place} : {ANY}, !llvm.ptr",
                 f"llvm.store {text.constant(0, 'i32')}, {following} : i32, !llvm.ptr",
             ]

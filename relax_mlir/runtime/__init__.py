@@ -1,6 +1,7 @@
 """The runtime: tensors, devices, the registry of functions, modules and the virtual machine."""
 
 from relax_mlir.runtime import builtin_functions as _builtin_functions  # noqa: F401 (registers)
+from relax_mlir.runtime import kv_cache as _kv_cache  # noqa: F401 (registers)
 from relax_mlir.runtime import ndarray
 from relax_mlir.runtime.benchmark import BenchmarkResult
 from relax_mlir.runtime.device import (

@@ -1,5 +1,7 @@
 """`relax.frontend.nn`: models written in Python like PyTorch's, exported as Relax functions."""
 
+from typing import Any
+
 from relax_mlir.relax.frontend.nn import modules, op, spec
 from relax_mlir.relax.frontend.nn.containers import (
     ModuleDict,
@@ -17,11 +19,15 @@ from relax_mlir.relax.frontend.nn.core import (
     set_default_dtype,
     wrap_nested,
 )
+from relax_mlir.relax.frontend.nn.effects import Effect, IOEffect, KVCache
+from relax_mlir.relax.frontend.nn.extern import ExternModule, ObjectModule, SourceModule
 from relax_mlir.relax.frontend.nn.modules import (
     GELU,
+    Attention,
     Conv1D,
     Conv2D,
     Conv3D,
+    ConvTranspose1D,
     Embedding,
     GroupNorm,
     Identity,
@@ -30,22 +36,34 @@ from relax_mlir.relax.frontend.nn.modules import (
     ReLU,
     RMSNorm,
     SiLU,
+    TimestepEmbedding,
+    Timesteps,
 )
+from relax_mlir.relax.frontend.nn.subroutine import SubroutineMixin
+from relax_mlir.relax.frontend.nn.visitor import Mutator
 
 __all__ = [
     "GELU",
+    "Attention",
     "Conv1D",
     "Conv2D",
     "Conv3D",
+    "ConvTranspose1D",
+    "Effect",
     "Embedding",
+    "ExternModule",
     "GroupNorm",
+    "IOEffect",
     "Identity",
+    "KVCache",
     "LayerNorm",
     "Linear",
     "Module",
     "ModuleDict",
     "ModuleList",
+    "Mutator",
     "Object",
+    "ObjectModule",
     "Parameter",
     "ParameterDict",
     "ParameterList",
@@ -53,7 +71,11 @@ __all__ = [
     "ReLU",
     "Sequential",
     "SiLU",
+    "SourceModule",
+    "SubroutineMixin",
     "Tensor",
+    "TimestepEmbedding",
+    "Timesteps",
     "get_default_dtype",
     "modules",
     "op",
@@ -61,3 +83,10 @@ __all__ = [
     "spec",
     "wrap_nested",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """The operators are here too: `nn.relu` is `nn.op.relu`."""
+    if name.startswith("__"):
+        raise AttributeError(name)
+    return getattr(op, name)

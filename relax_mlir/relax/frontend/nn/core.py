@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -15,9 +15,6 @@ from relax_mlir.relax import symbols
 from relax_mlir.relax.block_builder import BlockBuilder
 from relax_mlir.relax.location import user_span
 from relax_mlir.relax.struct_info import StructInfo, TensorType, TupleType
-
-if TYPE_CHECKING:
-    from relax_mlir.ir.module import IRModule
 
 _default_dtype = "float32"
 
@@ -267,6 +264,17 @@ class Module:
                 own[name].data = value.data if isinstance(value, Parameter) else value
         return missing, unexpected
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Let `define_subroutine` make a function of the module's `forward`."""
+        super().__init_subclass__(**options)
+        from relax_mlir.relax.frontend.nn.subroutine import dispatching
+
+        if "forward" in vars(cls):
+            cls.forward = dispatching(vars(cls)["forward"])  # type: ignore[attr-defined]
+
+    define_subroutine = False
+    """Whether calls of the module become calls of a function of its own."""
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         forward = getattr(self, "forward", None)
         if forward is None:
@@ -276,23 +284,49 @@ class Module:
     def to(self, dtype: str | None = None) -> None:
         """Change the dtype of every parameter."""
         for value in vars(self).values():
-            if isinstance(value, (Module, Parameter)):
+            if isinstance(value, (Module, Parameter)) or hasattr(value, "emit_init"):
                 value.to(dtype)
         if dtype is not None and isinstance(getattr(self, "dtype", None), str):
             self.dtype = dtype
 
-    def export_tvm(
-        self, spec: Any, debug: bool = False, allow_extern: bool = False
-    ) -> tuple[IRModule, list[tuple[str, Parameter]]]:
+    def export_tvm(self, spec: Any, debug: bool = False, allow_extern: bool = False) -> Any:
         """The module with one Relax function for each method in `spec`, and the parameters.
 
-        `spec` is `{"forward": {"x": nn.spec.Tensor((1, 784), "float32")}}` or a ModuleSpec.
+        `spec` is `{"forward": {"x": nn.spec.Tensor((1, 784), "float32")}}` or a ModuleSpec.  With
+        `debug` the functions may print (`nn.op.print_`), and get and give back a state for it.
+        With `allow_extern` a third result lists the external modules (`nn.ExternModule`) in use.
+        Raises Error when there are some without `allow_extern`.
         """
         from relax_mlir.relax.frontend.nn.exporter import export
+        from relax_mlir.relax.frontend.nn.extern import external_modules
 
-        if debug or allow_extern:
-            raise ValueError("export_tvm supports neither debug effects nor external modules")
-        return export(self, spec)
+        module, params = export(self, spec, debug)
+        used = external_modules(self)
+        if allow_extern:
+            return module, params, used
+        if used:
+            raise Error(
+                "the module uses external modules",
+                hint="export_tvm(spec, allow_extern=True) gives them too",
+            )
+        return module, params
+
+    def jit(
+        self,
+        spec: Any,
+        device: Any = "cpu",
+        pipeline: Any = "default_build",
+        out_format: str = "torch",
+        debug: bool = False,
+    ) -> Any:
+        """The module compiled: `module.jit(spec)["forward"](x)` takes and gives torch tensors.
+
+        The parameters need data.  `out_format` is "torch" or "numpy".
+        Raises ValueError for another format or a parameter without data.
+        """
+        from relax_mlir.relax.frontend.nn.jit import compile_module
+
+        return compile_module(self, spec, device, pipeline, out_format, debug)
 
 
 def _attributes(owner: Any, prefix: str, kind: type[Any]) -> Iterator[tuple[str, Any]]:

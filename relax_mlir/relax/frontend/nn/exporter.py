@@ -9,41 +9,131 @@ from relax_mlir.relax import expr as rx
 from relax_mlir.relax import symbols
 from relax_mlir.relax.block_builder import BlockBuilder
 from relax_mlir.relax.frontend.nn import spec as specs
-from relax_mlir.relax.frontend.nn.core import Module, Object, Parameter, Tensor, unwrap
+from relax_mlir.relax.frontend.nn.core import (
+    Module,
+    Object,
+    Parameter,
+    Tensor,
+    unwrap,
+    value_attributes,
+)
+from relax_mlir.relax.frontend.nn.effects import Effect, IOEffect
 from relax_mlir.relax.struct_info import ObjectType, ShapeType, TensorType, TupleType
 
+_CURRENT: list[Exporter] = []
 
-def export(module: Module, raw: Any) -> tuple[IRModule, list[tuple[str, Parameter]]]:
+
+class Exporter:
+    """One export: the builder, and the effects of the module that are going through it.
+
+    With `debug` there is an effect for what the program prints (`nn.op.print_`).
+    """
+
+    def __init__(self, module: Module, debug: bool = False) -> None:
+        self.builder = BlockBuilder()
+        self.module = module
+        self.io_effect = IOEffect() if debug else None
+        named = [] if self.io_effect is None else [("_io", self.io_effect)]
+        self.effects: list[tuple[str, Effect]] = [*named, *_effects(module)]
+        self.params = list(module.named_parameters())
+
+    @staticmethod
+    def current() -> Exporter | None:
+        """The export that is under way, or None."""
+        return _CURRENT[-1] if _CURRENT else None
+
+    def run(self, spec: specs.ModuleSpec) -> IRModule:
+        """The module with a function for each method of the spec."""
+        _CURRENT.append(self)
+        try:
+            if self.effects:
+                self._initialize_effects()
+            for name, method in zip(spec.method_names, spec.method_specs, strict=True):
+                self._export_method(name, method)
+        finally:
+            _CURRENT.pop()
+        return self.builder.get()
+
+    def _initialize_effects(self) -> None:
+        builder = self.builder
+        with builder.function("_initialize_effect", []):
+            with builder.dataflow():
+                states = [
+                    state
+                    for name, effect in self.effects
+                    for state in effect.emit_init(_identifier(name), builder)
+                ]
+                output = builder.emit_output(rx.Tuple(states))
+            builder.emit_func_output(output)
+
+    def _export_method(self, name: str, method: specs.MethodSpec) -> None:
+        builder = self.builder
+        inputs: list[rx.Var] = []
+        arguments = [
+            _argument(arg_name, arg_spec, inputs)
+            for arg_name, arg_spec in zip(method.arg_names, method.arg_specs, strict=True)
+        ]
+        states, given = self._states(method)
+        weights = _weights(method, self.params)
+        attrs = {"num_input": len(inputs) + len(given)}
+        saved = [(param, param.expr) for _, param in self.params]
+        try:
+            with builder.function(name, [*inputs, *given, *weights], attrs=attrs):
+                with builder.dataflow():
+                    self._place_states(method, states, given)
+                    _place_weights(builder, method, self.params, weights)
+                    result = _result(method.method(*arguments))
+                    output = builder.emit_output(self._with_states(method, result))
+                builder.emit_func_output(output)
+        finally:
+            for param, expr in saved:
+                param.expr = expr
+
+    # -- effects ------------------------------------------------------------------------------
+    def _states(self, method: specs.MethodSpec) -> tuple[list[list[rx.Var]], list[rx.Var]]:
+        """The variables of each effect, and the parameters they come in."""
+        states = [effect.create(_identifier(name)) for name, effect in self.effects]
+        flat = [state for group in states for state in group]
+        if method.effect_mode == "none" or not flat:
+            return states, []
+        if method.effect_mode == "plain":
+            return states, flat
+        kind = TupleType([state.struct_info for state in flat])
+        return states, [rx.Var("packed_effects", kind)]
+
+    def _place_states(
+        self, method: specs.MethodSpec, states: list[list[rx.Var]], given: list[rx.Var]
+    ) -> None:
+        if method.effect_mode == "none":
+            return
+        position = 0
+        for (_, effect), group in zip(self.effects, states, strict=True):
+            values: list[rx.Expr] = list(group)
+            if method.effect_mode == "packed":
+                fields = range(position, position + len(group))
+                values = [self.builder.emit(rx.TupleGetItem(given[0], i)) for i in fields]
+            effect.set_state(values)
+            position += len(group)
+
+    def _with_states(self, method: specs.MethodSpec, result: rx.Expr) -> rx.Expr:
+        if not self.effects or method.effect_mode == "none":
+            return result
+        states = [state for _, effect in self.effects for state in effect.finalize()]
+        return rx.Tuple([result, rx.Tuple(states)])
+
+
+def export(
+    module: Module, raw: Any, debug: bool = False
+) -> tuple[IRModule, list[tuple[str, Parameter]]]:
     """The module with the functions, and the named parameters in the order they are passed."""
     spec = specs.ModuleSpec.from_raw(raw, module)
-    params = list(module.named_parameters())
-    builder = BlockBuilder()
-    for name, method in zip(spec.method_names, spec.method_specs, strict=True):
-        _export_method(builder, name, method, params)
-    return builder.get(), params
+    exporter = Exporter(module, debug)
+    return exporter.run(spec), exporter.params
 
 
-def _export_method(
-    builder: BlockBuilder, name: str, method: specs.MethodSpec, params: list[tuple[str, Parameter]]
-) -> None:
-    inputs: list[rx.Var] = []
-    arguments = [
-        _argument(arg_name, arg_spec, inputs)
-        for arg_name, arg_spec in zip(method.arg_names, method.arg_specs, strict=True)
-    ]
-    weights = _weights(method, params)
-    attrs = {"num_input": len(inputs)}
-    saved = [(param, param.expr) for _, param in params]
-    try:
-        with builder.function(name, [*inputs, *weights], attrs=attrs):
-            with builder.dataflow():
-                _place_weights(builder, method, params, weights)
-                result = method.method(*arguments)
-                output = builder.emit_output(_result(result))
-            builder.emit_func_output(output)
-    finally:
-        for param, expr in saved:
-            param.expr = expr
+def _effects(module: Module) -> list[tuple[str, Effect]]:
+    """The effects of a module and those inside it, by name."""
+    return list(value_attributes(module, "", Effect))
 
 
 def _weights(method: specs.MethodSpec, params: list[tuple[str, Parameter]]) -> list[rx.Var]:

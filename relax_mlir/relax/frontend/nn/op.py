@@ -5,12 +5,38 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from relax_mlir.errors import Error
 from relax_mlir.ir.function import BaseFunc
 from relax_mlir.relax import expr as rx
 from relax_mlir.relax import op as _op
 from relax_mlir.relax.block_builder import BlockBuilder
 from relax_mlir.relax.frontend.nn.core import Object, Tensor, struct_info_of, unwrap, wrap_nested
-from relax_mlir.relax.op.special import call_dps_packed, call_packed, call_tir
+from relax_mlir.relax.frontend.nn.op_image import (
+    conv1d_transpose as conv1d_transpose,
+)
+from relax_mlir.relax.frontend.nn.op_image import (
+    get_timestep_embedding as get_timestep_embedding,
+)
+from relax_mlir.relax.frontend.nn.op_image import interpolate as interpolate
+from relax_mlir.relax.frontend.nn.op_image import pad as pad
+from relax_mlir.relax.frontend.nn.op_sampling import (
+    multinomial_from_uniform as multinomial_from_uniform,
+)
+from relax_mlir.relax.frontend.nn.op_sampling import (
+    renormalize_top_p_top_k_prob as renormalize_top_p_top_k_prob,
+)
+from relax_mlir.relax.frontend.nn.op_sampling import (
+    sample_top_p_top_k_from_sorted_prob as sample_top_p_top_k_from_sorted_prob,
+)
+from relax_mlir.relax.location import user_span
+from relax_mlir.relax.op.special import (
+    call_dps_packed,
+    call_packed,
+    call_pure_packed,
+    call_tir,
+    call_tir_inplace,
+)
+from relax_mlir.relax.struct_info import ObjectType
 
 # nn's name -> (operator, name of the result); the arguments are the operator's.
 _SAME: dict[str, tuple[str, str]] = {
@@ -68,6 +94,9 @@ _SAME: dict[str, tuple[str, str]] = {
     "sort": ("sort", "sort"),
     "argsort": ("argsort", "argsort"),
     "topk": ("topk", "topk"),
+    "ccl_allreduce": ("ccl.allreduce", "ccl_allreduce"),
+    "ccl_allgather": ("ccl.allgather", "ccl_allgather"),
+    "ccl_broadcast_from_worker0": ("ccl.broadcast_from_worker0", "broadcast_from_worker"),
 }
 
 
@@ -308,6 +337,62 @@ def tensor_ir_op(func: BaseFunc, name_hint: str, args: Any, out: Any) -> Any:
     var = _builder().add_func(func.without_attr("global_symbol"), name_hint)
     call = call_tir(var, tensors, _types(out), sizes or None)
     return wrap_nested(call, name_hint)
+
+
+def tensor_ir_inplace_op(
+    func: BaseFunc, name_hint: str, args: Any, inplace_indices: int | Sequence[int], out: Any
+) -> Any:
+    """As `tensor_ir_op`; output i is written into argument `inplace_indices[i]`, -1 is new."""
+    given = list(args) if isinstance(args, (list, tuple)) else [args]
+    tensors = [unwrap(arg) for arg in given if isinstance(arg, (Tensor, Object))]
+    sizes = [arg for arg in given if not isinstance(arg, (Tensor, Object))]
+    var = _builder().add_func(func.without_attr("global_symbol"), name_hint)
+    indices = [inplace_indices] if isinstance(inplace_indices, int) else list(inplace_indices)
+    call = call_tir_inplace(var, tensors, indices, _types(out), sizes or None)
+    return wrap_nested(call, name_hint)
+
+
+def empty(shape: Sequence[Any], dtype: str = "float32", name: str = "empty") -> Tensor:
+    """A tensor whose elements are not set."""
+    return wrap_nested(_op.builtin.alloc_tensor(list(shape), dtype), name)
+
+
+# -- debugging -------------------------------------------------------------------------------------
+
+
+def print_(tensor: Tensor) -> None:
+    """Print a tensor when the program runs; `export_tvm(spec, debug=True)` allows it."""
+    debug_func("vm.builtin.debug_print", tensor, _line_info=_line())
+
+
+def debug_func(name: str, *args: Any, _line_info: str | None = None) -> None:
+    """Call a registered function `(place, *args)` when the program runs.
+
+    Raises Error unless the module is exported with `debug=True`.
+    """
+    from relax_mlir.relax.frontend.nn.exporter import Exporter
+
+    exporter = Exporter.current()
+    io = None if exporter is None else exporter.io_effect
+    if io is None:
+        raise Error("debugging functions need export_tvm(spec, debug=True)", span=user_span())
+    values = [unwrap(arg) for arg in args]
+    converted = [rx.PrimValue(v) if isinstance(v, (int, float)) else rx.as_expr(v) for v in values]
+    line = rx.StringImm(_line_info or _line())
+    call = call_pure_packed(
+        "vm.builtin.invoke_debug_func",
+        io.current(),
+        rx.StringImm(name),
+        line,
+        *converted,
+        sinfo_args=ObjectType(),
+    )
+    io.state = _builder().emit(call, "_io")
+
+
+def _line() -> str:
+    span = user_span()
+    return "" if span is None else f"{span.file}:{span.line}"
 
 
 def extern(name: str, args: Sequence[Any], out: Any) -> Any:

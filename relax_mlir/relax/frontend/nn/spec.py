@@ -63,14 +63,14 @@ class Tuple:
 
 @dataclass
 class MethodSpec:
-    """A method: its arguments by name, and how the parameters are passed: "plain" (one by one),
-    "packed" (one tuple) or "none" (not at all)."""
+    """A method: its arguments by name, and how parameters and the state of effects are passed:
+    "plain" (one by one), "packed" (one tuple) or "none" (not at all)."""
 
     method: Any
     arg_names: list[str]
     arg_specs: list[Any]
     param_mode: str = "plain"
-    effect_mode: str = "none"
+    effect_mode: str = "plain"
 
     @classmethod
     def from_raw(cls, raw: Any, method: Any) -> MethodSpec:
