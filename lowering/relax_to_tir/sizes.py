@@ -52,10 +52,18 @@ def settle_sizes(op: ir.Operation, state: ModuleState, made: PrimFuncs) -> ir.Op
     info = types.tensor_info(inferred)
     if info is not None and info.dims is None and (_is_open(op) or spec.name == "matmul"):
         return _broadcast_operands(op, spec.name, made, state)
-    declared = types.tensor_info(op.results[0].type)
-    if declared is not None and declared.dims is None and info is not None and info.dims:
+    if _is_open_type(op.results[0].type) and not _is_open_type(inferred):
         refine(op.results[0], inferred)
     return op
+
+
+def _is_open_type(kind: ir.Type) -> bool:
+    """True for a tensor of unknown shape, and for a tuple that has one."""
+    fields = types.tuple_fields(kind)
+    if fields is not None:
+        return any(map(_is_open_type, fields))
+    info = types.tensor_info(kind)
+    return info is not None and info.dims is None
 
 
 def name_sizes(op: ir.Operation, made: PrimFuncs) -> None:

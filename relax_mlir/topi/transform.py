@@ -262,8 +262,11 @@ def tile(a: Tensor, reps: Any) -> Tensor:
     shape = [simplify(O.multiply(s, c)) for s, c in zip(sizes, counts, strict=True)]
     first = rank - len(a.shape)
 
+    def place(index: Any, size: PrimExpr) -> PrimExpr:
+        return index if as_int(size) == 0 else O.floormod(index, size)
+
     def body(*i: Any) -> PrimExpr:
-        return a(*[O.floormod(x, s) for x, s in zip(i[first:], a.shape, strict=True)])
+        return a(*[place(x, s) for x, s in zip(i[first:], a.shape, strict=True)])
 
     return named(shape, body, "T_tile", "broadcast")
 
