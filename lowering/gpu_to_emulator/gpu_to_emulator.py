@@ -20,6 +20,7 @@ from relax_mlir.lowering.gpu_to_emulator import (  # noqa: F401 (they file handl
     exchange,
     identifiers,
     matrix,
+    subgroup_matrices,
 )
 from relax_mlir.lowering.gpu_to_emulator.kernel_writer import (
     HANDLERS,
@@ -173,17 +174,27 @@ def _convert_operations(writer: KernelWriter) -> None:
         for region in op.regions:
             for block in region.blocks:
                 for value in block.arguments:
-                    value.set_type(strip(value.type))
+                    _set_type(writer, value)
         _note_space(writer, op)
         if op.name not in _KEPT_TYPES:
             for result in op.results:
-                result.set_type(strip(result.type))
+                _set_type(writer, result)
         handler = HANDLERS.get(op.name)
         if handler is not None:
             with ir.InsertionPoint(op), op.location:
                 handler(writer, op)
         elif op.name.split(".")[0] in ("gpu", "nvgpu", "nvvm", "amdgpu", "rocdl"):
             raise writer.error(op, "the emulator does not know this operation")
+
+
+def _set_type(writer: KernelWriter, value: ir.Value) -> None:
+    """Give a value the type that it has on the CPU."""
+    found = subgroup_matrices.matrix_of(value.type)
+    if found is None:
+        value.set_type(strip(value.type))
+        return
+    writer.matrices[value] = found
+    value.set_type(found.vector)
 
 
 # Their handlers ask for the memory space.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from relax_mlir.errors import CompileError
 from relax_mlir.lowering.gpu_to_emulator.layout import EXCHANGE_BYTES, WARP, Event, Word
@@ -70,7 +71,8 @@ class KernelWriter:
 
     `state` is the pointer to the launch's state, `thread` the number of the thread in its block
     (i64); `entry` is the end of what runs before the kernel's code.  `shared_bytes` and
-    `local_bytes` grow as buffers get their places.
+    `local_bytes` grow as buffers get their places.  `matrices` are the types that values of
+    `!gpu.mma_matrix` had (`subgroup_matrices.Matrix`).
     """
 
     name: str
@@ -84,6 +86,7 @@ class KernelWriter:
     local_bytes: int = 0
     spaces: dict[ir.Value, str] = field(default_factory=dict)
     names: dict[ir.Value, str] = field(default_factory=dict)
+    matrices: dict[ir.Value, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.i64 = ir.IntegerType.get_signless(64)

@@ -21,7 +21,12 @@ from relax_mlir.mlir import ir, llvm
 __all__ = ["LLVMCoroutines"]
 
 _MAY_REFUSE = (CHECK_ACCESS, ASYNC_WAIT)
-_ALLOCATOR = (("malloc", "!llvm.func<ptr (i64)>"), ("free", "!llvm.func<void (ptr)>"))
+_ALLOCATOR = (
+    ("aligned_alloc", "!llvm.func<ptr (i64, i64)>"),
+    ("free", "!llvm.func<void (ptr)>"),
+)
+# Of a frame, which holds vectors of any size.
+_ALIGNMENT = 64
 
 
 @register_pass("llvm-coroutines")
@@ -109,7 +114,10 @@ class _Coroutine:
             zero = self._constant(self.i32, 0)
             self.id = llvm.intr_coro_id(self.token, zero, null, null, null)
             size = llvm.intr_coro_size(self.i64)
-            memory = llvm.CallOp(self.ptr, [size], [], [], callee="malloc").result
+            padded = llvm.add(size, self._constant(self.i64, _ALIGNMENT - 1), 0)
+            whole = llvm.and_(padded, self._constant(self.i64, -_ALIGNMENT))
+            operands = [self._constant(self.i64, _ALIGNMENT), whole]
+            memory = llvm.CallOp(self.ptr, operands, [], [], callee="aligned_alloc").result
             self.handle = llvm.intr_coro_begin(self.ptr, self.id, memory)
             self.begin = self.handle.owner.operation
 

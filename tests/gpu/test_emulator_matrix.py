@@ -232,6 +232,39 @@ def accumulators(matrix: np.ndarray) -> np.ndarray:
     return out
 
 
+@pytest.mark.parametrize("kind,total", [("f16", "f32"), ("f16", "f16")])
+@pytest.mark.parametrize("transposed", [False, True])
+def test_subgroup_matrices(kind: str, total: str, transposed: bool) -> None:
+    """Products of matrices of a warp, carried through a loop, with an operation on the result."""
+    turn = "transpose, " if transposed else ""
+    body = """
+    %c64 = arith.constant 64 : index
+    %half = arith.constant 0.5 : #C
+    %h = gpu.subgroup_mma_constant_matrix %half : !gpu.mma_matrix<16x16x#C, "COp">
+    %c = gpu.subgroup_mma_load_matrix %C[%c0, %c0] {leadDimension = 16 : index} : memref<16x16x#C> -> !gpu.mma_matrix<16x16x#C, "COp">
+    %r = scf.for %k = %c0 to %c64 step %c16 iter_args(%acc = %c) -> (!gpu.mma_matrix<16x16x#C, "COp">) {
+    %a = gpu.subgroup_mma_load_matrix %A[%c0, %k] {leadDimension = 64 : index} : memref<16x64x#A> -> !gpu.mma_matrix<16x16x#A, "AOp">
+    %b = gpu.subgroup_mma_load_matrix %B[#I] {#TleadDimension = #L : index} : memref<#Bx#A> -> !gpu.mma_matrix<16x16x#A, "BOp">
+    %n = gpu.subgroup_mma_compute %a, %b, %acc : !gpu.mma_matrix<16x16x#A, "AOp">, !gpu.mma_matrix<16x16x#A, "BOp"> -> !gpu.mma_matrix<16x16x#C, "COp">
+    scf.yield %n : !gpu.mma_matrix<16x16x#C, "COp">
+    }
+    %s = gpu.subgroup_mma_elementwise mulf %r, %h : (!gpu.mma_matrix<16x16x#C, "COp">, !gpu.mma_matrix<16x16x#C, "COp">) -> !gpu.mma_matrix<16x16x#C, "COp">
+    gpu.subgroup_mma_store_matrix %s, %C[%c0, %c0] {leadDimension = 16 : index} : !gpu.mma_matrix<16x16x#C, "COp">, memref<16x16x#C>
+    """  # noqa: E501
+    shape = "16x64" if transposed else "64x16"
+    for name, text in (("#C", total), ("#A", kind), ("#T", turn), ("#Bx", f"{shape}x"),
+                       ("#I", "%c0, %k" if transposed else "%k, %c0"),
+                       ("#L", "64" if transposed else "16")):  # fmt: skip
+        body = body.replace(name, text)
+    signature = f"%A: memref<16x64x{kind}>, %B: memref<{shape}x{kind}>, %C: memref<16x16x{total}>"
+    a, b = random((16, 64), kind), random((64, 16), kind)
+    c = random((16, 16), total)
+    expected = 0.5 * (a.astype(np.float64) @ b.astype(np.float64) + c)
+    launch(module(body, signature), [a, b.T.copy() if transposed else b, c])
+    tolerance = 1e-5 if total == "f32" else 3e-2
+    np.testing.assert_allclose(c, expected, rtol=tolerance, atol=tolerance)
+
+
 @pytest.mark.parametrize("order", ["forward", "reverse"])
 def test_nvvm_forms_with_bfloat16(order: str) -> None:
     """ldmatrix and mma.sync as the nvvm dialect has them, on bare addresses; B transposed."""
