@@ -20,7 +20,7 @@ _PIPELINES: dict[str, str] = {
         "relax-remove-vdevice,relax-lambda-lift,relax-resolve-closures,"
         "relax-dead-code-elimination,relax-eliminate-common-subexpr,relax-convert-to-dataflow,"
         "relax-choose-layout,relax-fold-scale-axis,relax-convolution-to-matmul,"
-        "relax-transform-convolution-weights,"
+        "relax-transposed-convolution-to-convolution,relax-transform-convolution-weights,"
         "relax-pack-constant-weights,relax-zero,relax-fuse-transpose-matmul,relax-fuse-tir,"
         "relax-fuse-attention,relax-fuse-tir,relax-rewrite-dataflow-reshape"
     ),

@@ -58,11 +58,22 @@ def is_unscheduled(nest: Nest) -> bool:
             return False
         if loop.extent == 0:  # linalg checks the bounds of accesses that never happen
             return False
-        if isinstance(loop.extent, ir.Value) and encloses(nest.loops[0], loop.extent):
+        if isinstance(loop.extent, ir.Value) and _varies(loop.extent, nest.loops[0]):
             return False  # a triangle: linalg iterates over boxes
         if not dims.equal(dimension(extent), dimension(loop.extent)):
             return False
     return True
+
+
+def _varies(value: ir.Value, outermost: ForOp) -> bool:
+    """Whether a value is computed from what changes in the loops, or read there."""
+    if not encloses(outermost, value):
+        return False
+    if isinstance(value, ir.BlockArgument):
+        return True
+    op = value.owner.operation
+    fixed = op.name.split(".")[0] in ("affine", "arith")
+    return not fixed or any(_varies(operand, outermost) for operand in op.operands)
 
 
 # Annotations that ask for a lowering of their own.  Others, such as the axis of a softmax, only

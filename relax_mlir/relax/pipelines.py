@@ -49,6 +49,7 @@ def default_build_pipeline() -> Pass:
             transform.ChooseLayout(),
             transform.FoldScaleAxis(),
             transform.ConvolutionToMatmul(),
+            transform.TransposedConvolutionToConvolution(),
             transform.TransformConvolutionWeights(),
             transform.PackConstantWeights(),
             zero_pipeline(),

@@ -119,6 +119,13 @@ def ConvolutionToMatmul() -> Pass:
     return _lowering("ConvolutionToMatmul", "relax-convolution-to-matmul")
 
 
+def TransposedConvolutionToConvolution() -> Pass:
+    """Write transposed convolutions with constant weights as convolutions."""
+    return _lowering(
+        "TransposedConvolutionToConvolution", "relax-transposed-convolution-to-convolution"
+    )
+
+
 def TransformConvolutionWeights(accuracy: str | None = None) -> Pass:
     """Choose the form of convolutions with constant weights, and transform and pack those.
 

@@ -7,10 +7,12 @@ import random
 import numpy as np
 import pytest
 
-from relax_mlir import relax
+import relax_mlir
+from relax_mlir import relax, tir
 from relax_mlir.errors import PassError
+from relax_mlir.relax import op
 from relax_mlir.transform import PassContext
-from tests.exec.convolution_cases import Case, arguments_of, check, module_of
+from tests.exec.convolution_cases import Case, arguments_of, check, module_of, reference
 
 SAME3, SAME5 = (1, 1, 1, 1), (2, 2, 2, 2)
 
@@ -156,3 +158,29 @@ def test_errors_of_winograd(kernel: int, stride: int, limit: float) -> None:
     case = Case((40, 40), 64, 128, (kernel, kernel), (stride, stride), (side,) * 4)
     assert _functions(case) == {"conv2d_winograd"}
     check(case, constant=True, tolerance=limit)
+
+
+def test_images_of_any_size() -> None:
+    """Batch and image sizes that are symbols: the same code for all."""
+    n, h, w = (tir.Var(name, "int64") for name in "nhw")
+    data = relax.Var("x", relax.TensorStructInfo([n, h, w, 12], "float32"))
+    random_ = np.random.default_rng(0)
+    weight = (random_.standard_normal((3, 3, 12, 40)) / 10).astype(np.float32)
+    builder = relax.BlockBuilder()
+    with builder.function("main", [data]):
+        with builder.dataflow():
+            value = builder.emit(
+                op.nn.conv2d(
+                    data, relax.const(weight), strides=[2, 1], padding=[1, 1, 1, 1],
+                    data_layout="NHWC", kernel_layout="HWIO",
+                )
+            )  # fmt: skip
+            result = builder.emit_output(builder.emit(op.nn.relu(value)))
+        builder.emit_func_output(result)
+    executable = relax_mlir.compile(builder.get(), "llvm")
+    main = relax.VirtualMachine(executable, relax_mlir.cpu())["main"]
+    for batch, height, width in ((1, 9, 23), (2, 1, 1), (3, 2, 17), (1, 12, 8)):
+        x = random_.standard_normal((batch, height, width, 12)).astype(np.float32)
+        case = Case((height, width), 12, 40, (3, 3), (2, 1), SAME3, batch=batch)
+        expected = np.maximum(reference(case, x, weight), 0)
+        np.testing.assert_allclose(main(x).numpy(), expected, atol=1e-5)

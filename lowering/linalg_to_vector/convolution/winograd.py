@@ -280,7 +280,9 @@ class _Emitter:
         fit into the cache: all pieces together each of its vectors once."""
         b, win = self.b, self.win
         size = self.count * win.channels * win.outputs * 4
-        if win.panel != vectors * self.lanes or size <= self.target.l2_bytes:
+        if win.panel is None or size <= self.target.l2_bytes:
+            return []
+        if win.panel != vectors * self.lanes:
             return []
         each = -(-vectors // pieces)
         lines = [b.minimum(b.add(b.mul(piece, each), i), vectors - 1) for i in range(each)]
