@@ -33,10 +33,11 @@ _PIPELINES: dict[str, str] = {
     # From thread-bound TensorIR to kernels with flat arguments and their launches.
     "tir-to-gpu": (
         "tir-check-bounds,tir-bool-to-byte,tir-lower-cross-thread-reduction,"
-        "tir-decompose-reduction,tir-plan-buffer-allocation,tir-unify-thread-binding,"
-        "tir-inject-virtual-thread,tir-compact-buffer-allocation,tir-to-gpu-launch,tir-to-scf,"
-        "scf-promote-accumulators,gpu-plan-shared-memory,gpu-insert-barriers,gpu-outline-kernels,"
-        "canonicalize,cse,gpu-align-vectors,gpu-flatten-kernel-arguments"
+        "tir-lower-tensor-cores,tir-decompose-reduction,tir-plan-buffer-allocation,"
+        "tir-unify-thread-binding,tir-inject-virtual-thread,tir-compact-buffer-allocation,"
+        "tir-to-gpu-launch,tir-to-scf,scf-promote-accumulators,gpu-plan-shared-memory,"
+        "gpu-insert-barriers,gpu-outline-kernels,canonicalize,cse,gpu-align-vectors,"
+        "gpu-flatten-kernel-arguments"
     ),
 }
 

@@ -42,12 +42,18 @@ class CompactBufferAllocation(Pass):
 
 @dataclass(frozen=True)
 class _Use:
-    """A load or store: the position of its first index operand, and its indices in terms of loops
-    and of what is outside of the allocation's block."""
+    """A load or store: the position of its first index operand, its indices in terms of loops and
+    of what is outside of the allocation's block, and how many elements of the last dimension."""
 
     op: ir.Operation
     first: int
     indices: tuple[Index, ...]
+    lanes: int = 1
+
+    def ends(self, axis: int) -> tuple[Index, Index]:
+        """The first and the last element used along a dimension."""
+        count = self.lanes if axis + 1 == len(self.indices) else 1
+        return self.indices[axis], self.indices[axis] + (count - 1)
 
 
 def _compact(allocation: AllocBufferOp) -> None:
@@ -59,7 +65,7 @@ def _compact(allocation: AllocBufferOp) -> None:
     given = iter(list(allocation.sizes))
     shape = [next(given) if size == dynamic() else size for size in kind.shape]
     parts = [
-        _used_part(allocation, [use.indices[axis] for use in uses], size)
+        _used_part(allocation, [end for use in uses for end in use.ends(axis)], size)
         for axis, size in enumerate(shape)
     ]
     sizes = [size for _, size in parts]
@@ -93,17 +99,38 @@ def _uses(allocation: AllocBufferOp) -> list[_Use] | None:
         op = use.owner.operation
         if isinstance(op.opview, AccessOp):
             continue
-        if op.name not in ("memref.load", "memref.store") or use.operand_number != (
-            0 if op.name == "memref.load" else 1
-        ):
+        if _ACCESSES.get(op.name) != use.operand_number:
             return None
         first = use.operand_number + 1
         values = _bindings(op, allocation)
         indices = [as_index(v) for v in list(op.operands)[first:]]
         for scope in values:
             indices = [index.substitute(scope) for index in indices]
-        found.append(_Use(op, first, tuple(indices)))
+        found.append(_Use(op, first, tuple(indices), _lanes(op)))
     return found
+
+
+_ACCESSES = {
+    "memref.load": 0,
+    "memref.store": 1,
+    "vector.load": 0,
+    "vector.store": 1,
+    "nvgpu.ldmatrix": 0,
+}
+"""Operation -> the number of the operand that is its buffer, before its indices."""
+
+_ROW_BYTES = 16
+"""What `ldmatrix` reads from the address that a thread gives."""
+
+
+def _lanes(op: ir.Operation) -> int:
+    """How many elements of the last dimension an access takes."""
+    kind = op.results[0].type if len(op.results) else op.operands[0].type
+    if not isinstance(kind, ir.VectorType):
+        return 1
+    if op.name == "nvgpu.ldmatrix":
+        return _ROW_BYTES * 8 // kind.element_type.width
+    return kind.shape[-1] if kind.rank else 1
 
 
 def _bindings(op: ir.Operation, allocation: AllocBufferOp) -> list[dict[ir.Value, Index]]:
@@ -164,7 +191,11 @@ def _used_part(
     return (base + low, extent) if fits else whole
 
 
-_SHARING = {"shared": ("threadIdx", "vthread"), "warp": ("threadIdx.x",)}
+_SHARING = {
+    "global": ("blockIdx", "threadIdx", "vthread"),
+    "shared": ("threadIdx", "vthread"),
+    "warp": ("threadIdx.x",),
+}
 """Scope -> the thread axes along which a buffer of it is one buffer."""
 
 

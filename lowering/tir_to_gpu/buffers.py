@@ -20,6 +20,7 @@ __all__ = [
     "is_private_scope",
     "is_workgroup",
     "place_buffers",
+    "spread_space",
     "workgroup_space",
 ]
 
@@ -155,19 +156,23 @@ def _replace(op: ir.Operation, buffer: ir.Value) -> None:
     """Use another buffer instead of an allocation's, views of it in its memory space too."""
     op.results[0].replace_all_uses_with(buffer)
     op.erase()
-    _spread_space(buffer)
+    spread_space(buffer)
 
 
-def _spread_space(buffer: ir.Value) -> None:
+def spread_space(buffer: ir.Value) -> None:
+    """Give the views of a buffer its memory space."""
     space = ir.MemRefType(buffer.type).memory_space
     for use in list(buffer.uses):
         for result in use.owner.operation.results:
-            if isinstance(result.type, ir.MemRefType) and result.type.memory_space != space:
-                kind = ir.MemRefType(result.type)
+            if not isinstance(result.type, ir.MemRefType):
+                continue
+            kind = ir.MemRefType(result.type)
+            # As text: the bindings do not compare an attribute with None.
+            if str(kind.memory_space) != str(space):
                 result.set_type(
                     ir.MemRefType.get(kind.shape, kind.element_type, kind.layout, space)
                 )
-                _spread_space(result)
+                spread_space(result)
 
 
 def _erase_with_users(op: ir.Operation) -> None:

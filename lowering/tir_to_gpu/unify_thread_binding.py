@@ -80,7 +80,8 @@ def _partly_bound(
             continue
         if any(is_private_buffer(buffer) for buffer in written_buffers(view)):
             continue
-        bound = {nest.thread_axis(loop) for loop in _loops_around(view)}
+        loops = [*_loops_around(view), *thread_loops(view.operation)]
+        bound = {nest.thread_axis(loop) for loop in loops}
         missing = [axis for axis in axes if axis not in bound]
         if missing and not _speaks_to_all(view.operation):
             found.append((view, missing))

@@ -193,7 +193,8 @@ def _rewrite(loop: ir.Operation, accesses: list[_Access], slots: list[_Slot]) ->
     old = list(loop.operands)
     count = len(old) - 3
     with ir.InsertionPoint(loop), loop.location:
-        made = scf.ForOp(*old[:3], [*old[3:], *(_load(slot) for slot in slots)])
+        start = [_initial(slot, accesses) for slot in slots]
+        made = scf.ForOp(*old[:3], [*old[3:], *start])
         for name in loop.attributes:
             made.operation.attributes[name] = loop.attributes[name]
     source = loop.regions[0].blocks[0]
@@ -242,6 +243,14 @@ def _stored(op: ir.Operation) -> ir.Value:
 
 def _indices(slot: _Slot) -> list[ir.Value]:
     return [write(index, ir.InsertionPoint.current, ir.Location.current) for index in slot.indices]
+
+
+def _initial(slot: _Slot, accesses: list[_Access]) -> ir.Value:
+    """What a slot holds before the first step: nothing that matters if a step starts by storing."""
+    first = next(access for access in accesses if access.slot == slot)
+    if first.is_store and slot.mask is None:
+        return arith.constant(slot.kind, constant_attribute(slot.kind, 0))
+    return _load(slot)
 
 
 def _load(slot: _Slot) -> ir.Value:
