@@ -11,6 +11,7 @@ from relax_mlir.dialects.tir.loops import ForOp
 from relax_mlir.errors import CompileError, ScheduleError
 from relax_mlir.mlir import ir
 from relax_mlir.target import Target
+from relax_mlir.tir import PrimFunc
 from relax_mlir.tir.schedule import BlockRV, LoopRV, Schedule, nest
 from relax_mlir.tir.schedule.analysis import bindings_of, init_of, is_reduction
 from relax_mlir.tir.schedule.error import Refusal
@@ -144,6 +145,13 @@ def get_sblock_info(sch: Schedule, block: BlockRV) -> SBlockInfo:
 
 
 get_block_info = get_sblock_info
+
+
+def has_reduction(func: PrimFunc) -> bool:
+    """True when a block of the function has a reduction variable: a cheap first question."""
+    with mlir.scope():
+        function = func.operation.opview
+        return any("R" in block.kinds for block in nest.blocks_of(function))
 
 
 def is_associative(sch: Schedule, info: SBlockInfo) -> bool:

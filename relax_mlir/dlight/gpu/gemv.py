@@ -7,7 +7,11 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from relax_mlir import mlir
-from relax_mlir.dlight.analysis.common_analysis import SBlockInfo, normalize_prim_func
+from relax_mlir.dlight.analysis.common_analysis import (
+    SBlockInfo,
+    has_reduction,
+    normalize_prim_func,
+)
 from relax_mlir.dlight.analysis.gemv import is_gemv, normalize
 from relax_mlir.dlight.base.common_schedules import try_inline_contiguous_spatial
 from relax_mlir.dlight.base.utils import (
@@ -50,6 +54,8 @@ class GEMV(GPUScheduleRule):
 
     def apply(self, func: PrimFunc, target: Target, tunable: bool) -> Schedule | None:
         if not isinstance(func, PrimFunc) or not self.is_target_available(target):
+            return None
+        if not has_reduction(func):
             return None
         try:
             return _apply(func, target, shared=True)

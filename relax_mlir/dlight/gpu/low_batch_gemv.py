@@ -10,6 +10,7 @@ from relax_mlir.dlight.analysis.access import is_element, iterators_of, variable
 from relax_mlir.dlight.analysis.common_analysis import (
     SBlockInfo,
     get_sblock_info,
+    has_reduction,
     normalize_prim_func,
 )
 from relax_mlir.dlight.analysis.gemv import get_reduction_expr
@@ -48,6 +49,8 @@ class LowBatchGEMV(GPUScheduleRule):
 
     def apply(self, func: PrimFunc, target: Target, tunable: bool) -> Schedule | None:
         if not isinstance(func, PrimFunc) or not self.is_target_available(target):
+            return None
+        if not has_reduction(func):
             return None
         sch = Schedule(func, error_render_level="fast")
         infos = normalize_prim_func(sch)

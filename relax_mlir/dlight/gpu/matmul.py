@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from relax_mlir.dlight.analysis.common_analysis import normalize_prim_func
+from relax_mlir.dlight.analysis.common_analysis import has_reduction, normalize_prim_func
 from relax_mlir.dlight.gpu.base import GPUScheduleRule, annotate_unroll
 from relax_mlir.dlight.gpu.matmul_form import (
     inline_consumers,
@@ -50,6 +50,8 @@ class Matmul(GPUScheduleRule):
 
     def apply(self, func: PrimFunc, target: Target, tunable: bool) -> Schedule | None:
         if not isinstance(func, PrimFunc) or not self.is_target_available(target):
+            return None
+        if not has_reduction(func):
             return None
         sch = Schedule(func, error_render_level="fast")
         if normalize_prim_func(sch) is None:

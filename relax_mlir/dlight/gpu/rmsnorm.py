@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from relax_mlir import mlir
-from relax_mlir.dlight.analysis.common_analysis import SBlockInfo, normalize_prim_func
+from relax_mlir.dlight.analysis.common_analysis import (
+    SBlockInfo,
+    has_reduction,
+    normalize_prim_func,
+)
 from relax_mlir.dlight.analysis.gemv import get_reduction_expr
 from relax_mlir.dlight.base.common_schedules import try_inline_contiguous_spatial
 from relax_mlir.dlight.base.utils import max_threads_per_block
@@ -24,6 +28,8 @@ class RMSNorm(GPUScheduleRule):
 
     def apply(self, func: PrimFunc, target: Target, tunable: bool) -> Schedule | None:
         if not isinstance(func, PrimFunc) or not self.is_target_available(target):
+            return None
+        if not has_reduction(func):
             return None
         sch = Schedule(func, error_render_level="fast")
         infos = try_inline_contiguous_spatial(sch, normalize_prim_func(sch))

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from relax_mlir import mlir
 from relax_mlir.dialects.tir.blocks import BlockOp
-from relax_mlir.dlight.analysis.common_analysis import SBlockInfo, normalize_prim_func
+from relax_mlir.dlight.analysis.common_analysis import (
+    SBlockInfo,
+    has_reduction,
+    normalize_prim_func,
+)
 from relax_mlir.dlight.base.common_schedules import try_inline_contiguous_spatial
 from relax_mlir.dlight.gpu.base import GPUScheduleRule, annotate_unroll
 from relax_mlir.errors import ScheduleError
@@ -25,6 +29,8 @@ class Transpose(GPUScheduleRule):
 
     def apply(self, func: PrimFunc, target: Target, tunable: bool) -> Schedule | None:
         if not isinstance(func, PrimFunc) or not self.is_target_available(target):
+            return None
+        if has_reduction(func):
             return None
         sch = Schedule(func, error_render_level="fast")
         infos = normalize_prim_func(sch)
