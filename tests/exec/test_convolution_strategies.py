@@ -118,8 +118,10 @@ def test_random_constant_weights(seed: int) -> None:
     check(case, seed, constant=True)
 
 
-def test_winograd_on_two_threads() -> None:
-    case = Case((30, 30), 40, 64, (3, 3), padding=SAME3, epilogue="brm")
+@pytest.mark.parametrize(("size", "channels"), [(56, 64), (12, 128)])
+def test_winograd_on_two_threads(size: int, channels: int) -> None:
+    """Cores share the rows of tiles, or, where all tiles go together, each step."""
+    case = Case((size, size), channels, 64, (3, 3), padding=SAME3, epilogue="brm")
     check(case, constant=True, target="llvm -num-cores=2")
 
 

@@ -91,7 +91,7 @@ class _Emitter:
         whole = self.win.rows.tiles // self.rows
         rest = self.win.rows.tiles % self.rows
         chunks = whole + (1 if rest else 0)
-        if self._is_divided(chunks):
+        if self._is_divided() and chunks >= self.target.num_cores:
             with b.loop(0, images) as image, b.parallel_loop(self.target.num_cores) as core:
                 piece = -(-chunks // self.target.num_cores)
                 start = b.mul(core, piece)
@@ -100,11 +100,11 @@ class _Emitter:
         with b.loop(0, images) as image:
             self._chunks(image, 0, chunks)
 
-    def _is_divided(self, chunks: int) -> bool:
-        win, cores = self.win, self.target.num_cores
+    def _is_divided(self) -> bool:
+        win = self.win
         tiles = win.rows.tiles * win.columns.tiles
         work = self.count * tiles * win.channels * win.outputs
-        return cores > 1 and chunks >= cores and work >= MIN_WORK
+        return self.target.num_cores > 1 and work >= MIN_WORK
 
     def _chunks(self, image: Index, start: Index, end: Index) -> None:
         b, tiles = self.b, self.win.rows.tiles
@@ -120,16 +120,31 @@ class _Emitter:
             b.when(b.at_least(end, last + 1), lambda: self._chunk(rest))
 
     def _chunk(self, chunk: _Chunk) -> None:
-        self._transform_data(chunk)
-        self._multiply(chunk)
-        self._transform_products(chunk)
+        rows = chunk.rows
+        if not self._is_divided() or self.win.rows.tiles > self.rows:
+            self._transform_data(chunk, 0, rows)
+            self._multiply(chunk, 0, self.count)
+            self._transform_products(chunk, 0, rows)
+            return
+        # All tiles at once: the cores share each step, and each reads its part of the weight.
+        self._shared(rows, lambda low, high: self._transform_data(chunk, low, high))
+        self._shared(self.count, lambda low, high: self._multiply(chunk, low, high))
+        self._shared(rows, lambda low, high: self._transform_products(chunk, low, high))
+
+    def _shared(self, total: int, body: Callable[[Index, Index], None]) -> None:
+        """`body(low, high)` for a part of `total` on every core."""
+        b = self.b
+        piece = -(-total // self.target.num_cores)
+        with b.parallel_loop(-(-total // piece)) as number:
+            low = b.mul(number, piece)
+            body(low, b.minimum(b.add(low, piece), total))
 
     # The data
 
-    def _transform_data(self, chunk: _Chunk) -> None:
+    def _transform_data(self, chunk: _Chunk, low: Index, high: Index) -> None:
         b, win = self.b, self.win
         inside_rows, inside_columns = _inside(win.rows), _inside(win.columns)
-        with b.loop(0, chunk.rows) as row, b.loop(0, win.columns.tiles) as column:
+        with b.loop(low, high) as row, b.loop(0, win.columns.tiles) as column:
             at_row = b.add(chunk.row, row)
             inside = b.all_of(
                 [
@@ -224,13 +239,13 @@ class _Emitter:
 
     # The products
 
-    def _multiply(self, chunk: _Chunk) -> None:
+    def _multiply(self, chunk: _Chunk, low: Index, high: Index) -> None:
         b, win = self.b, self.win
         tiles = chunk.rows * win.columns.tiles
         panel = win.panel or self.width
         tile = choose_register_tile(tiles, panel, self.lanes, self.target)
         size = tile.vectors * self.lanes
-        with b.loop(0, self.count) as number:
+        with b.loop(low, high) as number:
             weights = b.mul(number, win.channels * win.outputs)
             with b.loop(0, win.outputs if win.panel else panel, panel) as outer:
                 at = b.add(weights, b.mul(outer, win.channels if win.panel else 1))
@@ -330,11 +345,11 @@ class _Emitter:
 
     # The output
 
-    def _transform_products(self, chunk: _Chunk) -> None:
+    def _transform_products(self, chunk: _Chunk, low: Index, high: Index) -> None:
         b, win = self.b, self.win
         full_rows = win.rows.length // win.rows.output
         full_columns = win.columns.length // win.columns.output
-        with b.loop(0, chunk.rows) as row, b.loop(0, win.columns.tiles) as column:
+        with b.loop(low, high) as row, b.loop(0, win.columns.tiles) as column:
             at_row = b.add(chunk.row, row)
             inside = b.all_of(
                 [
