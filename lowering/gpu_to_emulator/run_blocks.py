@@ -135,7 +135,8 @@ def _write_run_apart(module: NativeModule) -> None:
             with f.when(f.call("emu_release_block", state).is_(1)):
                 ended = f.var(0)
                 with f.count(0, threads) as thread:
-                    with f.when((_event(f, state, thread) & _KIND).is_(Event.DONE)):
+                    kind = _event(f, state, thread) & _KIND
+                    with f.when(kind.is_(Event.DONE)):
                         ended.set(1)
                 with f.when(ended.get().is_(0)):
                     f.ret(1)

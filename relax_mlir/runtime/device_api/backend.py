@@ -165,7 +165,8 @@ _LOCK = threading.Lock()
 
 def is_gpu(device: Any) -> bool:
     """True for a device that kernels are launched on."""
-    return device is not None and device.dlpack_device_type() in (CUDA, EMULATED)
+    kind = getattr(device, "dlpack_device_type", None)
+    return kind is not None and kind() in (CUDA, EMULATED)
 
 
 def backend_of(device: Any) -> Backend:
