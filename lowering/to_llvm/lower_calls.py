@@ -98,7 +98,19 @@ class _CallLowering:
         self.op.erase()
 
     def _intrinsic(self) -> ir.Value | None:
+        if self.callee == "tvm_call_trace_packed":
+            return self._trace()
         return lower_intrinsic(self.function, self.op, self.callee, self._arguments())
+
+    def _trace(self) -> ir.Value | None:
+        """Give values to a registered function; the last of them is the call's."""
+        action, *values = self._arguments()
+        last = values[-1] if values else None
+        if not isinstance(action, str) or last is None or isinstance(last, str):
+            raise CompileError(f"{symbol_name(self.function)}: a trace names a function and values")
+        out = self._call_registered(action, values, self._dtypes()[1:])
+        self._call("relax_ffi_release", [out], None)
+        return last
 
     def _function(self) -> ir.Value | None:
         """Call another TensorIR function of the module; buffers are passed as they are."""
@@ -229,10 +241,18 @@ class _CallLowering:
         return self._create("llvm.inttoptr", [self.pointer], [number]).result
 
     def _packed(self) -> ir.Value | None:
+        out = self._call_registered(self.callee, self._arguments(), self._dtypes())
+        result = self._read_any(out) if len(self.op.results) else None
+        self._call("relax_ffi_release", [out], None)
+        return result
+
+    def _call_registered(
+        self, callee: str, arguments: Sequence[str | ir.Value], kinds: Sequence[str]
+    ) -> ir.Value:
+        """Call a registered function; the Any with its result."""
         self.function.attributes[MAY_RAISE] = ir.UnitAttr.get()
-        arguments = self._arguments()
         args, out = self._stack(len(arguments)), self._stack(1)
-        for index, (argument, dtype) in enumerate(zip(arguments, self._dtypes(), strict=True)):
+        for index, (argument, dtype) in enumerate(zip(arguments, kinds, strict=True)):
             self._write_any(args, index, argument, dtype)
         buffers = {
             index: argument
@@ -241,10 +261,10 @@ class _CallLowering:
         }
         if buffers:
             args = self._own_all(args, len(arguments))
-        name, support = self._string(self.callee), "relax_ffi_call_global"
+        name, support = self._string(callee), "relax_ffi_call_global"
         for symbol in (support, "relax_ffi_release"):
             self._declare_support(symbol)
-        length = self._number(len(self.callee.encode()), 64)
+        length = self._number(len(callee.encode()), 64)
         count = self._number(len(arguments), 32)
         i32 = ir.IntegerType.get_signless(32)
         self._store(self._number(0, 64), out)
@@ -255,9 +275,7 @@ class _CallLowering:
         if buffers:
             for index in range(len(arguments)):
                 self._call("relax_ffi_release", [self._field(args, index)], None)
-        result = self._read_any(out) if len(self.op.results) else None
-        self._call("relax_ffi_release", [out], None)
-        return result
+        return out
 
     def _own_all(self, args: ir.Value, count: int) -> ir.Value:
         """The arguments as values the callee may keep: a buffer lives no longer than its function,

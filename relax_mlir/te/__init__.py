@@ -1,6 +1,8 @@
 """Tensor expressions (TVM's `tvm.te`)."""
 
+from relax_mlir.te import operation, tag, tensor
 from relax_mlir.te.create_primfunc import create_prim_func
+from relax_mlir.te.intrinsics import logaddexp, trace
 from relax_mlir.te.operation import (
     compute,
     extern,
@@ -13,7 +15,9 @@ from relax_mlir.te.operation import (
     var,
 )
 from relax_mlir.te.reducers import comm_reducer, max, min, prod, sum
+from relax_mlir.te.scan import ScanOp, scan
 from relax_mlir.te.tensor import ComputeOp, ExternOp, PlaceholderOp, Tensor, TensorSlice
+from relax_mlir.tir.expr import CommReducer, Reduce
 from relax_mlir.tir.intrinsics import (
     acos,
     acosh,
@@ -84,9 +88,12 @@ from relax_mlir.tir.operators import (
 )
 
 __all__ = [
+    "CommReducer",
     "ComputeOp",
     "ExternOp",
     "PlaceholderOp",
+    "Reduce",
+    "ScanOp",
     "Tensor",
     "TensorSlice",
     "abs",
@@ -136,6 +143,7 @@ __all__ = [
     "log1p",
     "log2",
     "log10",
+    "logaddexp",
     "max",
     "max_value",
     "min",
@@ -143,6 +151,7 @@ __all__ = [
     "multiply",
     "nearbyint",
     "nextafter",
+    "operation",
     "placeholder",
     "popcount",
     "pow",
@@ -153,6 +162,7 @@ __all__ = [
     "reinterpret",
     "round",
     "rsqrt",
+    "scan",
     "sigmoid",
     "sin",
     "sinh",
@@ -160,10 +170,13 @@ __all__ = [
     "sqrt",
     "subtract",
     "sum",
+    "tag",
     "tag_scope",
     "tan",
     "tanh",
+    "tensor",
     "thread_axis",
+    "trace",
     "trunc",
     "truncdiv",
     "truncmod",

@@ -7,6 +7,7 @@ from contextlib import ExitStack
 from typing import Any
 
 from relax_mlir.errors import Error
+from relax_mlir.te.scan import ScanOp
 from relax_mlir.te.tensor import ComputeOp, ExternOp, Operation, PlaceholderOp, Tensor
 from relax_mlir.tir import intrinsics
 from relax_mlir.tir import operators as O
@@ -20,6 +21,7 @@ from relax_mlir.tir.expr import (
     IterVar,
     PrimExpr,
     ProducerLoad,
+    Range,
     Reduce,
     Var,
     post_order,
@@ -110,20 +112,26 @@ class _Creator:
                 self._build.allocate(self._declare(tensor))
         if isinstance(op, ComputeOp):
             self._emit_compute(op)
+        elif isinstance(op, ScanOp):
+            self._emit_scan(op)
         elif isinstance(op, ExternOp):
             self._emit_extern(op)
 
     # -- compute ----------------------------------------------------------------------------
 
-    def _emit_compute(self, op: ComputeOp) -> None:
+    def _emit_compute(self, op: ComputeOp, step: tuple[Var, IterVar] | None = None) -> None:
+        """A nest for a compute.  With a `step`, for one value of its first axis only: the loop
+        variable that has the value, and the axis with the values it takes."""
         build = self._build
         outputs = [op.output(i) for i in range(op.num_outputs)]
         dependent = _depends_on_axes(op)
         with ExitStack() as nest:
-            outer = op.axis if dependent else [*op.axis, *op.reduce_axis]
-            loops = self._loops(nest, outer, {})
+            axes = op.axis if step is None else [step[1], *op.axis[1:]]
+            outer = axes if dependent else [*axes, *op.reduce_axis]
+            given = [] if step is None else [step[0]]
+            loops = [*given, *self._loops(nest, outer[len(given) :], {})]
             if dependent:
-                self._emit_nested_reduction(op, outputs, loops)
+                self._emit_nested_reduction(op, outputs, loops, axes)
             elif op.reduce_axis:
                 with build.block(self._block_names.fresh(op.name)) as block:
                     values = self._axes(block, op, outer, loops)
@@ -148,12 +156,12 @@ class _Creator:
         return loops
 
     def _emit_nested_reduction(
-        self, op: ComputeOp, outputs: list[Tensor], loops: list[Var]
+        self, op: ComputeOp, outputs: list[Tensor], loops: list[Var], axes: Sequence[IterVar]
     ) -> None:
         """Reduce axes whose domains depend on the spatial ones: an outer block fixes the latter."""
         build, name = self._build, self._block_names.fresh(op.name)
         with build.block(self._block_names.fresh(f"{name}_l1")) as outer:
-            fixed = self._axes(outer, op, op.axis, loops)
+            fixed = self._axes(outer, op, axes, loops)
             with ExitStack() as nest:
                 inner_loops = self._loops(nest, op.reduce_axis, fixed)
                 with build.block(name) as block:
@@ -222,6 +230,41 @@ class _Creator:
             return None
 
         return transform(expr, visit)
+
+    # -- scan -------------------------------------------------------------------------------
+
+    def _emit_scan(self, op: ScanOp) -> None:
+        """Copy the first states; then, state by state, run what computes the next one."""
+        build, outputs = self._build, [op.output(i) for i in range(op.num_outputs)]
+        for output, first, update, state in zip(
+            outputs, op.init, op.update, op.state_placeholder, strict=True
+        ):
+            name = f"{self._buffers[output].name}_init"
+            self._copy(name, self._buffers[first], self._buffers[output])
+            self._buffers[update] = self._buffers[state] = self._buffers[output]
+        for inner in op.steps:
+            for index in range(inner.num_outputs):
+                if inner.output(index) not in self._buffers:
+                    build.allocate(self._declare(inner.output(index)))
+        rest = Range.from_min_extent(op.first, O.subtract(op.length, op.first))
+        with build.for_("serial", rest.min, rest.extent, "t") as time:
+            for inner in op.steps:
+                axis = IterVar(rest, inner.axis[0].var, IterVar.DataPar)
+                self._emit_compute(inner, (time, axis))
+
+    def _copy(self, name: str, source: Buffer, target: Buffer) -> None:
+        build = self._build
+        with ExitStack() as nest:
+            loops = [
+                nest.enter_context(build.for_("serial", 0, size, f"ax{number}"))
+                for number, size in enumerate(source.shape)
+            ]
+            with build.block(self._block_names.fresh(name)) as block:
+                indices: list[PrimExpr] = [
+                    block.iter_var("S", (0, size), loop, f"v{number}")
+                    for number, (size, loop) in enumerate(zip(source.shape, loops, strict=True))
+                ]
+                build.store(target, BufferLoad(source, indices), indices)
 
     # -- extern -----------------------------------------------------------------------------
 

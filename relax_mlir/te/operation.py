@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from relax_mlir.tir.function import PrimFunc
 
 __all__ = [
-    "compute", "extern", "extern_primfunc", "imperative", "placeholder", "reduce_axis", "size_var",
-    "tag_scope", "thread_axis", "var",
+    "compute", "current_tag", "extern", "extern_primfunc", "imperative", "placeholder",
+    "reduce_axis", "size_var", "tag_scope", "thread_axis", "var",
 ]  # fmt: skip
 
 _tag: ContextVar[str] = ContextVar("te_tag", default="")
@@ -189,6 +189,11 @@ def extern_primfunc(input_tensors: Sequence[Tensor], primfunc: PrimFunc, **kwarg
         build.inline(primfunc, [*sources, *targets])
 
     return imperative(outputs, input_tensors, emit, kwargs.get("name", primfunc.name))
+
+
+def current_tag() -> str:
+    """The tag of the scope that operations are made in, "" outside of one."""
+    return _tag.get()
 
 
 @contextmanager
