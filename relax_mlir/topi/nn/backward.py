@@ -67,6 +67,7 @@ def max_pool2d_backward(
             at = every(build, output_grad.shape, nest, "i")
             for axis in range(2):
                 build.store(chosen, O.const(-1, "int64"), [axis])
+            build.store(best, O.const(0, data.dtype), [0])
             with ExitStack() as inner:
                 taps = every(build, windows.kernel, inner, "k")
                 place = windows.place(at, taps)
