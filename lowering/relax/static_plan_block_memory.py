@@ -4,12 +4,26 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from relax_mlir.dialects import dims, dtypes
+from relax_mlir.dialects import dims
 from relax_mlir.dialects.attributes import to_attribute
+from relax_mlir.dialects.dims import Dim
 from relax_mlir.dialects.relax import types
 from relax_mlir.lowering.passes import ModuleState, Pass, register_pass
-from relax_mlir.lowering.relax.functions import entry_block, relax_functions, walk
+from relax_mlir.lowering.relax.functions import (
+    entry_block,
+    prim_functions,
+    relax_functions,
+    walk,
+)
 from relax_mlir.lowering.relax.fuse_ops import bound_symbols
+from relax_mlir.lowering.relax.lower_alloc_tensor import (
+    ALLOCATE,
+    StorageNames,
+    make_storage,
+    place_in,
+    size_in_bytes,
+)
+from relax_mlir.lowering.relax.rewriting import defining
 from relax_mlir.lowering.relax_to_host.liveness import Liveness
 from relax_mlir.lowering.relax_to_host.workspace import (
     Placement,
@@ -32,10 +46,16 @@ class StaticPlanBlockMemory(Pass):
     static part, or `[token, offset]` for a size that depends on symbols.  The function gets
     `relax.memory_plan`: the bytes of the static part, the size expression of each token, and the
     bytes that all temporaries would take without sharing.  `relax-to-host` makes this same plan.
+
+    Behind `relax-call-tir-rewrite` tensors are allocated by operations: those that stay inside the
+    function then get a `relax.memory_alloc_storage`, which tensors that are never alive together
+    share.
     """
 
     def run(self, state: ModuleState) -> None:
+        kernels = frozenset(prim_functions(state))
         for function in relax_functions(state):
+            _share_storage(function, kernels)
             temporaries = _temporaries(function)
             plan = plan_workspace(temporaries)
             _annotate_calls(function, plan)
@@ -67,14 +87,46 @@ def _temporaries(function: ir.Operation) -> list[Temporary]:
     return found
 
 
+def _share_storage(function: ir.Operation, kernels: frozenset[str]) -> None:
+    """Tensors of the function's body that stay inside take over the storage of earlier ones."""
+    liveness = Liveness(function, kernels)
+    found: list[tuple[ir.Operation, Dim, int, int]] = []
+    for view in entry_block(function).operations:
+        op = view.operation
+        if op.name != ALLOCATE or defining(op.operands[0], "relax.shape_expr") is None:
+            continue
+        if liveness.escapes(op.results[0]):
+            continue
+        size = _size_in_bytes(op.results[0].type)
+        if size is not None:
+            last = liveness.last_use(op.results[0])
+            found.append((op, size, liveness.position(op), last))
+    # Storage by the last use of what lies in it: (position, bytes, storage).
+    taken: list[tuple[int, Dim, ir.Value]] = []
+    names = StorageNames(function)
+    for op, size, first, last in found:
+        fitting = next((e for e in taken if e[0] < first and _holds(e[1], size)), None)
+        if fitting is None:
+            storage, room = make_storage(op, size, names.next()), size
+        else:
+            taken.remove(fitting)
+            _, room, storage = fitting
+        taken.append((last, room, storage))
+        place_in(op, storage)
+
+
+def _holds(storage: Dim, size: Dim) -> bool:
+    """True when a storage of that many bytes has room for the size."""
+    if isinstance(storage, int) and isinstance(size, int):
+        return storage >= size
+    return dims.equal(storage, size)
+
+
 def _size_in_bytes(kind: ir.Type) -> dims.Dim | None:
     info = types.tensor_info(kind)
     if info is None or info.dims is None or info.dtype is None:
         return None
-    count, bits = dims.product(info.dims), dtypes.bits(info.dtype)
-    if bits % 8 == 0:
-        return dims.multiply(count, bits // 8)
-    return dims.floordiv(dims.add(dims.multiply(count, bits), 7), 8)
+    return size_in_bytes(info.dims, info.dtype)
 
 
 def _annotate_calls(function: ir.Operation, plan: WorkspacePlan) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from relax_mlir.dialects import dtypes
+from relax_mlir.dialects import dims, dtypes
 from relax_mlir.dialects.relax import types
 from relax_mlir.dialects.relax.inspect import RESULTS
 from relax_mlir.dialects.relax.spec import attributes_of
 from relax_mlir.lowering.relax_to_host.host_function import HostFunction, operation
 from relax_mlir.lowering.relax_to_host.objects import as_tensor, call_global
+from relax_mlir.lowering.relax_to_host.shapes import size_error
 from relax_mlir.lowering.relax_to_host.structure import condition_of
 from relax_mlir.lowering.relax_to_host.values import (
     NoneValue,
@@ -83,9 +84,19 @@ def write_inspect_axis(host: HostFunction, op: ir.Operation) -> None:
     host.env[op.results[0]] = PrimValue("int64", numbers[known])
 
 
-@operation("relax.memory_alloc_storage", "relax.vm_alloc_storage", "relax.null_value")
+@operation("relax.null_value")
 def write_nothing(host: HostFunction, op: ir.Operation) -> None:
     host.env[op.results[0]] = NoneValue()
+
+
+@operation("relax.memory_alloc_storage", "relax.vm_alloc_storage")
+def write_alloc_storage(host: HostFunction, op: ir.Operation) -> None:
+    """Storage is a tensor of bytes."""
+    size = host.env[op.operands[0]]
+    if not isinstance(size, ShapeValue):
+        raise host.error(op, "the size of the storage is not known")
+    slot = host.owned_slot(op.results[0])
+    host.env[op.results[0]] = host.new_tensor((dims.product(size.dims),), "uint8", slot)
 
 
 @operation("relax.memory_kill_storage", "relax.memory_kill_tensor", "relax.vm_kill_object")
@@ -94,13 +105,42 @@ def write_kill(host: HostFunction, op: ir.Operation) -> None:
     host.env[op.results[0]] = NoneValue()
 
 
-@operation("relax.builtin_alloc_tensor", "relax.memory_alloc_tensor", "relax.vm_alloc_tensor")
+@operation("relax.builtin_alloc_tensor")
 def write_alloc_tensor(host: HostFunction, op: ir.Operation) -> None:
+    shape, dtype = _allocated(host, op)
+    host.env[op.results[0]] = host.new_tensor(shape, dtype, host.owned_slot(op.results[0]))
+
+
+def _allocated(host: HostFunction, op: ir.Operation) -> tuple[tuple[dims.Dim, ...], str]:
+    """Shape and dtype of a tensor that is allocated; the shape is the last operand."""
     shape, info = host.env[op.operands[len(op.operands) - 1]], types.tensor_info(op.results[0].type)
     if not isinstance(shape, ShapeValue) or info is None or info.dtype is None:
         raise host.error(op, "the rank or dtype of the tensor is not known")
-    slot = host.owned_slot(op.results[0])
-    host.env[op.results[0]] = host.new_tensor(shape.dims, info.dtype, slot)
+    return shape.dims, info.dtype
+
+
+@operation("relax.memory_alloc_tensor", "relax.vm_alloc_tensor")
+def write_tensor_in_storage(host: HostFunction, op: ir.Operation) -> None:
+    """A place in the storage; a tensor that leaves the function owns its memory instead."""
+    text, storage, offset = host.text, host.env[op.operands[0]], host.env[op.operands[1]]
+    shape, dtype = _allocated(host, op)
+    inside = isinstance(storage, TensorValue) and isinstance(offset, PrimValue)
+    if not inside or host.liveness.escapes(op.results[0]):
+        host.env[op.results[0]] = host.new_tensor(shape, dtype, host.owned_slot(op.results[0]))
+        return
+    assert isinstance(storage, TensorValue) and isinstance(offset, PrimValue)
+    known = types.prim_info(op.operands[1].type)
+    start = known[1] if known is not None else None
+    size, room = host.byte_size(shape, dtype), storage.dims[0]
+    if start != 0 or not dims.equal(size, room):
+        end = text.binary("addi", offset.value, host.values.value(size))
+        fits = text.compare("sle", end, storage.sizes[0])
+        from_start = text.compare("sge", offset.value, text.constant(0))
+        where = f"{op.name.removeprefix('relax.')}: the tensor must end by byte"
+        bad = size_error(host, where, storage.sizes[0], "", end)
+        text.require(text.binary("andi", from_start, fits, "i1"), bad)
+    data = text.offset(storage.data, offset.value)
+    host.env[op.results[0]] = TensorValue(data, host.sizes(shape), dtype, shape)
 
 
 @operation("relax.memory_ensure_zero_offset", "relax.to_vdevice", "relax.hint_on_device")

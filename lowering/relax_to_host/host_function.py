@@ -101,7 +101,7 @@ class HostFunction:
         self.reader = ArgumentReader(
             self.text, self.name, self.values, self.failed, context.on_device
         )
-        self.liveness = Liveness(op)
+        self.liveness = Liveness(op, context.kernels)
         self.env: dict[ir.Value, Value] = {}
         self._owned: list[str] = []
         self._release: dict[int, list[str]] = {}

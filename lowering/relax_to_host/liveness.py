@@ -7,6 +7,8 @@ lives in the function's workspace, where memory is reused.
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from relax_mlir.dialects.relax import types
 from relax_mlir.mlir import ir
 
@@ -22,9 +24,23 @@ _ALIASES = (
     "relax.hint_on_device",
 )
 # Operations whose result is the memory of their first operand, or a copy of it if it escapes.
-_VIEWS = ("relax.reshape", "relax.memory_view")
+_VIEWS = (
+    "relax.reshape",
+    "relax.memory_view",
+    "relax.memory_alloc_tensor",
+    "relax.vm_alloc_tensor",
+)
 # Operations that read tensors and keep none of them.
-_READERS = ("relax.call_tir", "relax.shape_of", "relax.tensor_to_shape", *_VIEWS)
+_READERS = (
+    "relax.call_tir",
+    "relax.vm_call_tir_dyn",
+    "relax.shape_of",
+    "relax.tensor_to_shape",
+    "relax.memory_kill_storage",
+    "relax.memory_kill_tensor",
+    "relax.vm_kill_object",
+    *_VIEWS,
+)
 
 
 def says_more(kind: ir.Type, than: ir.Type) -> bool:
@@ -38,7 +54,9 @@ def says_more(kind: ir.Type, than: ir.Type) -> bool:
 class Liveness:
     """Positions and uses of the operations of one function, nested ones included."""
 
-    def __init__(self, function: ir.Operation) -> None:
+    def __init__(self, function: ir.Operation, kernels: Collection[str] = ()) -> None:
+        """`kernels` are the names of the module's TensorIR functions."""
+        self._kernels = kernels
         self._positions: dict[ir.Operation, int] = {}
         self._escapes: dict[ir.Value, bool] = {}
         self._last: dict[ir.Value, int] = {}
@@ -64,7 +82,7 @@ class Liveness:
         return self._escapes[value]
 
     def _use_escapes(self, user: ir.Operation, operand: int) -> bool:
-        if user.name in _READERS:
+        if user.name in _READERS or self._calls_kernel(user):
             return False
         if user.name == "relax.bind" and says_more(user.results[0].type, user.operands[0].type):
             return True
@@ -73,6 +91,11 @@ class Liveness:
         if user.name == "relax.output":
             return self.escapes(user.parent.results[operand])
         return True
+
+    def _calls_kernel(self, user: ir.Operation) -> bool:
+        if user.name != "relax.call" or not self._kernels:
+            return False
+        return ir.FlatSymbolRefAttr(user.attributes["callee"]).value in self._kernels
 
     def last_use(self, value: ir.Value) -> int:
         """The position of the last operation that may touch the memory of `value`."""

@@ -245,6 +245,29 @@ def StaticPlanBlockMemory() -> Pass:
     return _lowering("StaticPlanBlockMemory", "relax-static-plan-block-memory")
 
 
+def CallTIRRewrite() -> Pass:
+    """Allocate the results of calls in destination-passing style by operations of their own."""
+    return _lowering("CallTIRRewrite", "relax-call-tir-rewrite")
+
+
+def LowerAllocTensor() -> Pass:
+    """Give each tensor that is allocated a storage of its own."""
+    return _lowering("LowerAllocTensor", "relax-lower-alloc-tensor")
+
+
+def KillAfterLastUse() -> Pass:
+    """Say behind the last use of storage and tensors that they are not used any more."""
+    return _lowering("KillAfterLastUse", "relax-kill-after-last-use")
+
+
+def LowerRuntimeBuiltin() -> Pass:
+    """Write operators on memory as those of the virtual machine."""
+    return _lowering("LowerRuntimeBuiltin", "relax-lower-runtime-builtin")
+
+
+VMBuiltinLower = LowerRuntimeBuiltin
+
+
 # -- parameters of models ---------------------------------------------------------------------
 
 
@@ -510,13 +533,6 @@ def _holds(name: str, why: str) -> Callable[..., Pass]:
 NormalizeGlobalVar = _holds("NormalizeGlobalVar", "a public function's name is its symbol")
 ComputePrimValue = _holds("ComputePrimValue", "compiled host code computes scalars")
 VMShapeLower = _holds("VMShapeLower", "compiled host code computes and checks shapes")
-VMBuiltinLower = LowerRuntimeBuiltin = _holds(
-    "LowerRuntimeBuiltin", "compiled host code calls the runtime"
-)
-CallTIRRewrite = _holds("CallTIRRewrite", "relax-to-host allocates the results of calls")
-LowerAllocTensor = _holds("LowerAllocTensor", "relax-to-host places tensors in planned memory")
-KillAfterLastUse = _holds("KillAfterLastUse", "relax-to-host releases tensors after their last use")
-
 
 # -- passes written in Python -----------------------------------------------------------------
 

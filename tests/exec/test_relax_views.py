@@ -44,12 +44,12 @@ class Module:
 
     @R.function
     def bytes_of(x: R.Tensor((4,), "float32")) -> R.Tensor((8,), "uint8"):
-        y = R.memory.view(x, R.shape([8]), R.prim_value(8), dtype="uint8")
+        y = R.memory.view(x, R.shape([8]), "uint8", R.prim_value(8))
         return y
 
     @R.function
     def too_far(x: R.Tensor(("n",), "float32")) -> R.Tensor((4,), "float32"):
-        y = R.memory.view(x, R.shape([4]), R.prim_value(4))
+        y = R.memory.view(x, R.shape([4]), relative_byte_offset=R.prim_value(4))
         return y
 """
 

@@ -33,3 +33,27 @@ func.func @symbolic(%x: tensor<?xf32, #relax.dims<["n"]>> {relax.name = "x"}) ->
   %d = "relax.call_tir"(%c) {callee = @copy} : (tensor<?xf32, #relax.dims<["n"]>>) -> tensor<?xf32, #relax.dims<["n"]>>
   return %d : tensor<?xf32, #relax.dims<["n"]>>
 }
+
+// Tensors that are allocated by operations share storage; what is returned has its own.
+// CHECK-LABEL: func.func @allocated(
+// CHECK: %storage = "relax.memory_alloc_storage"
+// CHECK: %a = "relax.memory_alloc_tensor"(%storage,
+// CHECK: %storage1 = "relax.memory_alloc_storage"
+// CHECK: %b = "relax.memory_alloc_tensor"(%storage1,
+// CHECK: %c = "relax.memory_alloc_tensor"(%storage,
+// CHECK: %d = "relax.builtin_alloc_tensor"
+func.func @allocated(%x: tensor<4xf32> {relax.name = "x"}) -> tensor<4xf32> attributes {relax.attrs = {}} {
+  %s = "relax.shape_expr"() : () -> !relax.shape<[4], 1 : i64>
+  %a = "relax.builtin_alloc_tensor"(%s) {dtype = "float32"} : (!relax.shape<[4], 1 : i64>) -> tensor<4xf32>
+  %0 = "relax.call"(%x, %a) {callee = @double_it} : (tensor<4xf32>, tensor<4xf32>) -> tuple<>
+  %b = "relax.builtin_alloc_tensor"(%s) {dtype = "float32"} : (!relax.shape<[4], 1 : i64>) -> tensor<4xf32>
+  %1 = "relax.call"(%a, %b) {callee = @double_it} : (tensor<4xf32>, tensor<4xf32>) -> tuple<>
+  %c = "relax.builtin_alloc_tensor"(%s) {dtype = "float32"} : (!relax.shape<[4], 1 : i64>) -> tensor<4xf32>
+  %2 = "relax.call"(%b, %c) {callee = @double_it} : (tensor<4xf32>, tensor<4xf32>) -> tuple<>
+  %d = "relax.builtin_alloc_tensor"(%s) {dtype = "float32"} : (!relax.shape<[4], 1 : i64>) -> tensor<4xf32>
+  %3 = "relax.call"(%c, %d) {callee = @double_it} : (tensor<4xf32>, tensor<4xf32>) -> tuple<>
+  return %d : tensor<4xf32>
+}
+func.func private @double_it(%A: memref<4xf32> {tir.name = "A"}, %B: memref<4xf32> {tir.name = "B"}) attributes {tir.attrs = {}} {
+  return
+}
