@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from relax_mlir.errors import CompileError
+from relax_mlir.errors import CompileError, Span
 from relax_mlir.lowering.gpu_to_emulator.layout import EXCHANGE_BYTES, WARP, Event, Word
 from relax_mlir.lowering.to_llvm.ffi_abi import memref_descriptor
 from relax_mlir.mlir import arith, dynamic, func, ir, llvm, vector
@@ -94,9 +94,9 @@ class KernelWriter:
         self.index = ir.IndexType.get()
 
     def error(self, op: ir.Operation, message: str) -> CompileError:
-        file, line, _ = source_place(op.location)
-        where = f"{file}:{line}: " if file else ""
-        return CompileError(f"{where}kernel {self.name}: {op.name}: {message}")
+        file, line, column = source_place(op.location)
+        span = Span(file, line, column) if file else None
+        return CompileError(f"kernel {self.name}: {op.name}: {message}", span=span)
 
     # -- values -------------------------------------------------------------------------------
     def constant(self, value: int) -> ir.Value:
