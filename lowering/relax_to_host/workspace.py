@@ -1,8 +1,9 @@
 """Planning the workspace: temporaries of one call share one block of memory.
 
-Sizes that are known now get offsets now: largest first, each at the lowest offset that no
-temporary alive at the same time covers.  Sizes that depend on symbols become tokens: a temporary
-takes over the token of an earlier one of the same size expression that is no longer alive.
+Sizes that are known now get offsets now: one after the other, each at the lowest offset that no
+temporary alive at the same time covers, in the order that needs least.  Sizes that depend on
+symbols become tokens: a temporary takes over the token of an earlier one of the same size
+expression that is no longer alive.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from relax_mlir.dialects import dims
 __all__ = ["Placement", "Temporary", "WorkspacePlan", "plan_workspace"]
 
 ALIGNMENT = 64
+# Graphs with more temporaries than this are not repaired: placing takes quadratic time.
+_MANY = 200
 
 
 @dataclass(frozen=True)
@@ -65,9 +68,69 @@ def _round(size: int) -> int:
     return -(-size // ALIGNMENT) * ALIGNMENT
 
 
+def _largest_first(temporary: Temporary) -> tuple[int, ...]:
+    return -int(temporary.size), temporary.first
+
+
+def _longest_first(temporary: Temporary) -> tuple[int, ...]:
+    return temporary.first - temporary.last, -int(temporary.size), temporary.first
+
+
+def _most_first(temporary: Temporary) -> tuple[int, ...]:
+    """By bytes times how long they are taken."""
+    return -int(temporary.size) * (temporary.last - temporary.first + 1), temporary.first
+
+
+def _in_time(temporary: Temporary) -> tuple[int, ...]:
+    return temporary.first, -int(temporary.size)
+
+
+# No order is best for all graphs, and trying one takes next to nothing.
+_ORDERS = (_largest_first, _most_first, _longest_first, _in_time)
+
+
+# Rounds of moving what lies highest to the front of the order.
+_REPAIRS = 24
+
+
 def _place_static(plan: WorkspacePlan, temporaries: list[Temporary]) -> None:
+    least = _least_size(temporaries)
+    best: tuple[dict[object, int], int] | None = None
+    for order in _ORDERS:
+        chosen = sorted(temporaries, key=order)
+        for _ in range(_REPAIRS):
+            trial = _placed(chosen)
+            if best is None or trial[1] < best[1]:
+                best = trial
+            if best[1] == least or len(chosen) > _MANY:
+                break
+            highest = max(chosen, key=lambda t: trial[0][t.key] + int(t.size))
+            chosen.remove(highest)
+            chosen.insert(0, highest)
+    assert best is not None
+    plan.static_size = best[1]
+    for key, offset in best[0].items():
+        plan.places[key] = Placement(None, offset)
+
+
+def _least_size(temporaries: list[Temporary]) -> int:
+    """What is alive at once at the most: no plan needs less."""
+    starts = {temporary.first for temporary in temporaries}
+    return max(
+        (
+            sum(_round(int(t.size)) for t in temporaries if t.first <= start <= t.last)
+            for start in starts
+        ),
+        default=0,
+    )
+
+
+def _placed(temporaries: list[Temporary]) -> tuple[dict[object, int], int]:
+    """Each temporary at the lowest offset that is free while it lives, and the size of all."""
+    offsets: dict[object, int] = {}
     placed: list[tuple[Temporary, int]] = []
-    for temporary in sorted(temporaries, key=lambda t: (-int(t.size), t.first)):
+    whole = 0
+    for temporary in temporaries:
         size = _round(int(temporary.size))
         offset = 0
         # Neighbours in order of address: step over each one that is in the way.
@@ -75,8 +138,9 @@ def _place_static(plan: WorkspacePlan, temporaries: list[Temporary]) -> None:
             if temporary.overlaps(other) and start < offset + size:
                 offset = max(offset, start + _round(int(other.size)))
         placed.append((temporary, offset))
-        plan.places[temporary.key] = Placement(None, offset)
-        plan.static_size = max(plan.static_size, offset + size)
+        offsets[temporary.key] = offset
+        whole = max(whole, offset + size)
+    return offsets, whole
 
 
 def _place_symbolic(plan: WorkspacePlan, temporaries: list[Temporary]) -> None:
