@@ -52,6 +52,8 @@ class ThreadBlock:
         if a.root != b.root or not (a.is_write or b.is_write) or (a.is_atomic and b.is_atomic):
             return False
         # Two threads that write one element without an order between them are the program's doing.
+        if a.quiet or b.quiet:
+            return False
         plain_writes = a.is_write and b.is_write and not a.is_atomic and not b.is_atomic
         if plain_writes and a.buffer == b.buffer:
             return False

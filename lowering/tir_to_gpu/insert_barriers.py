@@ -25,6 +25,9 @@ from relax_mlir.tir.schedule.index import as_index
 __all__ = ["InsertBarriers"]
 
 
+_WAIT = "nvvm.cp.async.wait.group"
+
+
 @register_pass("gpu-insert-barriers")
 @dataclass(frozen=True)
 class InsertBarriers(Pass):
@@ -73,7 +76,9 @@ class _Launch:
         for view in list(block.operations):
             op = view.operation
             if op.name == "gpu.barrier":
-                pending = []
+                pending = _behind_barrier(pending)
+            elif op.name == _WAIT:
+                pending = _behind_wait(pending, ir.IntegerAttr(op.attributes["n"]).value)
             elif not op.regions or op.name == "memref.generic_atomic_rmw":
                 pending = self._statement(op, pending, divergent)
             elif op.name in ("scf.for", "scf.while"):
@@ -92,7 +97,7 @@ class _Launch:
         if not found:
             return pending
         if self._wait(op, pending, found, divergent):
-            pending = []
+            pending = _behind_barrier(pending)
         return _joined(pending, found)
 
     def _loop(
@@ -102,7 +107,7 @@ class _Launch:
         divergent: ir.Operation | None,
     ) -> list[Access]:
         if not self._all_accesses(op):
-            return [] if _always_waits(op) else pending
+            return _behind_barrier(pending) if _always_waits(op) else pending
         around = divergent if self.uniformity.enters_alike(op) else (divergent or op)
         within = frozenset(_inner_variables(op))
         bodies = [body for region in op.regions for body in region.blocks]
@@ -116,9 +121,8 @@ class _Launch:
         head = [a for body in bodies for a in self._head(body)]
         self._wait(op, pending, head, divergent)
         tail = [a for region in op.regions for a in self._tail(region)]
-        kept = [] if op.name == "scf.for" and _runs(op) and _always_waits(op) else pending
-        if self._waits_before(op):
-            kept = []
+        waits = op.name == "scf.for" and _runs(op) and _always_waits(op)
+        kept = _behind_barrier(pending) if waits or self._waits_before(op) else pending
         return _joined(kept, tail)
 
     def _waits_before(self, op: ir.Operation) -> bool:
@@ -141,7 +145,7 @@ class _Launch:
             return pending
         alike = self.uniformity.enters_alike(op)
         if not alike and self._wait(op, pending, found, divergent):
-            pending = []
+            pending = _behind_barrier(pending)
         around = divergent if alike else (divergent or op)
         ends = [
             self._sequence(body, list(pending), around)
@@ -170,14 +174,15 @@ class _Launch:
         return found
 
     def _tail(self, region: ir.Region) -> list[Access]:
-        """The accesses of a region that may come after its last barrier."""
+        """The accesses of a region that may come after its last barrier, and what is in flight."""
         found: list[Access] = []
         for block in region.blocks:
+            is_behind = True
             for view in reversed(list(block.operations)):
                 op = view.operation
-                if op.name == "gpu.barrier":
-                    break
-                found += self._all_accesses(op)
+                is_behind = is_behind and op.name != "gpu.barrier"
+                own = self._all_accesses(op)
+                found += own if is_behind else _behind_barrier(own)
         return found
 
     # -- barriers -----------------------------------------------------------------------------
@@ -215,6 +220,17 @@ class _Launch:
         )
 
 
+def _behind_barrier(pending: Sequence[Access]) -> list[Access]:
+    """What a barrier leaves pending: copies that may not have arrived."""
+    return [replace(a, quiet=True) for a in pending if a.in_flight]
+
+
+def _behind_wait(pending: Sequence[Access], left: int) -> list[Access]:
+    """After a wait, copies may have arrived, and all have when none is `left`: what reads them has
+    to wait for the other threads, too."""
+    return [replace(a, quiet=False, in_flight=bool(left)) if a.in_flight else a for a in pending]
+
+
 def _joined(a: Sequence[Access], b: Sequence[Access]) -> list[Access]:
     """The accesses of both, each place once."""
     found: dict[object, Access] = {}
@@ -227,6 +243,8 @@ def _joined(a: Sequence[Access], b: Sequence[Access]) -> list[Access]:
             access.is_atomic,
             access.moved,
             access.guards,
+            access.in_flight,
+            access.quiet,
         )
         found.setdefault(key if access.indices is not None else (key, len(found)), access)
     return list(found.values())

@@ -27,7 +27,8 @@ class Access:
     """An access to `buffer`; `indices` None where it is not known to which elements, `lanes` how
     many elements of the last dimension.  Atomic accesses do not conflict with each other.  `moved`
     are the variables that have other values by now: the access is of an earlier iteration.
-    `guards` are comparisons that hold for the threads which make the access."""
+    `guards` are comparisons that hold for the threads which make the access.  What is `in_flight`
+    arrives after a wait; it is `quiet` behind a barrier, until the next wait."""
 
     op: ir.Operation
     buffer: ir.Value
@@ -38,6 +39,8 @@ class Access:
     is_atomic: bool = False
     moved: frozenset[ir.Value] = frozenset()
     guards: tuple[Guard, ...] = ()
+    in_flight: bool = False
+    quiet: bool = False
 
 
 @dataclass(frozen=True)
@@ -161,7 +164,16 @@ def _async_copy(op: ir.Operation) -> Iterator[Access]:
     indices = tuple(as_index(v) for v in operands[1 : 1 + count])
     root = root_of(target)
     known = target == root or view_range(target) is not None
-    yield Access(op, target, root, True, indices if known else None, lanes, guards=_guards(op))
+    yield Access(
+        op,
+        target,
+        root,
+        True,
+        indices if known else None,
+        lanes,
+        guards=_guards(op),
+        in_flight=True,
+    )
 
 
 def _guards(op: ir.Operation) -> tuple[Guard, ...]:

@@ -61,7 +61,9 @@ class VectorAccess:
         value, mask = self.values.vector(operands[0]), self.values.mask
         if _is_contiguous(buffer, forms):
             if mask is None:
-                vector.StoreOp(value, buffer, self._bases(forms))
+                made = vector.StoreOp(value, buffer, self._bases(forms)).operation
+                for name in op.attributes:  # what a store is marked with
+                    made.attributes[name] = op.attributes[name]
             else:
                 self._require_sparse()
                 vector.MaskedStoreOp(buffer, self._bases(forms), mask, value)
