@@ -191,6 +191,9 @@ def _stack(kinds: Kinds, attributes: Attributes) -> ir.Type:
     return TensorInfo((*first[:axis], len(infos), *first[axis:]), dtype).to_type()
 
 
+_MOST_SECTIONS = 1 << 16
+
+
 def split_points(size: Dim, indices_or_sections: Any) -> list[Dim]:
     """The size of every piece that a dimension of this size is split into."""
     if isinstance(indices_or_sections, int):
@@ -215,6 +218,8 @@ def _split(kinds: Kinds, attributes: Attributes) -> ir.Type:
     info = infer.tensor(kinds[0])
     sections = attributes["indices_or_sections"]
     count = sections if isinstance(sections, int) else len(sections) + 1
+    if count > _MOST_SECTIONS:
+        raise InferError(f"gives at most {_MOST_SECTIONS} parts, {count} were asked for")
     axis = infer.normalize_axis(attributes["axis"], info.ndim) if info.ndim >= 0 else 0
     if info.dims is None:
         return types.tuple_type([info.to_type()] * count)

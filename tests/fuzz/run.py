@@ -11,10 +11,13 @@ import json
 import os
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 
 BATCH = 200
+SECONDS = 300
+"""How long one program may take."""
 
 
 def batches(kind: str, seed: int, count: int) -> Iterator[dict[str, object]]:
@@ -29,7 +32,7 @@ def batches(kind: str, seed: int, count: int) -> Iterator[dict[str, object]]:
         ) as process:
             assert process.stdout is not None
             at = seed
-            for line in process.stdout:
+            for line in _lines(process):
                 report = json.loads(line)
                 at = int(report.pop("next", at))
                 if report:
@@ -39,6 +42,19 @@ def batches(kind: str, seed: int, count: int) -> Iterator[dict[str, object]]:
             continue
         yield {"kind": kind, "seed": at, "fault": f"the process ended with {process.returncode}"}
         seed = at + 1
+
+
+def _lines(process: subprocess.Popen[str]) -> Iterator[str]:
+    """What a worker says; one that says nothing for long is ended."""
+    assert process.stdout is not None
+    while True:
+        guard = threading.Timer(SECONDS, process.kill)
+        guard.start()
+        line = process.stdout.readline()
+        guard.cancel()
+        if not line:
+            return
+        yield line
 
 
 def main() -> int:

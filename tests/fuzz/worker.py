@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import resource
 import sys
 import traceback
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 from tests.fuzz.check import check_graphs, check_mutant
 from tests.fuzz.graphs import random_graph
 
+LIMIT = 16 << 30
 GROUP = 10
 """Graphs that are compiled in one module."""
 
@@ -66,4 +68,6 @@ def mutants(first: int, end: int) -> None:
 
 
 if __name__ == "__main__":
+    # A program that asks for more memory than this gets a MemoryError, not the machine's.
+    resource.setrlimit(resource.RLIMIT_AS, (LIMIT, resource.getrlimit(resource.RLIMIT_AS)[1]))
     {"valid": valid, "mutant": mutants}[sys.argv[1]](int(sys.argv[2]), int(sys.argv[3]))
