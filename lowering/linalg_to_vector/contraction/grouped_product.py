@@ -28,7 +28,7 @@ from relax_mlir.lowering.linalg_to_vector.loop_nest import (
 from relax_mlir.lowering.linalg_to_vector.register_transpose import transpose_vectors
 from relax_mlir.mlir import ir
 
-__all__ = ["emit_grouped_product", "grouped_kind"]
+__all__ = ["GroupKind", "emit_grouped_product", "group_product", "grouped_kind", "kind_of_body"]
 
 _LANES = 16
 # Copying A and B must be worth it.
@@ -36,19 +36,20 @@ _LEAST_ROWS, _LEAST_COLUMNS, _LEAST_DEPTH = 4, 16, 16
 
 
 @dataclass(frozen=True)
-class _Kind:
-    """group: elements of a 32-bit group; shifted: whether A is signed bytes."""
+class GroupKind:
+    """A dot-product instruction: `group` elements of a 32-bit group; `shifted` where A is signed
+    bytes, which have to be shifted."""
 
     group: int
     intrinsic: str
     shifted: bool = False
 
 
-_BF16 = _Kind(2, "llvm.x86.avx512bf16.dpbf16ps.512")
-_BYTES = _Kind(4, "llvm.x86.avx512.vpdpbusd.512")
+_BF16 = GroupKind(2, "llvm.x86.avx512bf16.dpbf16ps.512")
+_BYTES = GroupKind(4, "llvm.x86.avx512.vpdpbusd.512")
 
 
-def grouped_kind(con: Contraction, target: CPUTarget, initial: ir.Value | None) -> _Kind | None:
+def grouped_kind(con: Contraction, target: CPUTarget, initial: ir.Value | None) -> GroupKind | None:
     """The instruction for a contraction; None if there is none or it does not pay."""
     if len(con.k) != 1 or con.row is None or initial is None or not _is_zero(initial):
         return None
@@ -59,33 +60,43 @@ def grouped_kind(con: Contraction, target: CPUTarget, initial: ir.Value | None) 
         size = con.extent(dim).static
         if size is not None and size < least:
             return None
-    block = con.nest.body.block
+    return kind_of_body(con.nest, (con.a, con.b, con.c), target)
+
+
+def kind_of_body(
+    nest: LoopNest, operands: tuple[int, int, int], target: CPUTarget
+) -> GroupKind | None:
+    """The instruction that does what the body of a nest does for groups of elements of A and B;
+    `operands` are the numbers of A, B and C."""
+    block = nest.body.block
     names = [op.operation.name for op in block.operations][:-1]
-    elements = [con.nest.operands[i].element_type for i in (con.a, con.b)]
+    elements = [nest.operands[i].element_type for i in operands[:2]]
     if all(isinstance(element, ir.BF16Type) for element in elements):
         known = ["arith.mulf", "arith.addf"]
         wide = ["arith.extf", "arith.extf", *known]
         return _BF16 if names in (known, wide) and "avx512_bf16" in target.features else None
     if "avx512_vnni" not in target.features or any(_bits(e) != 8 for e in elements):
         return None
-    if _bits(con.nest.operands[con.c].element_type) != 32:
+    if _bits(nest.operands[operands[2]].element_type) != 32:
         return None
-    return _byte_kind(con, names)
+    return _byte_kind(nest, operands, names)
 
 
-def _byte_kind(con: Contraction, names: list[str]) -> _Kind | None:
+def _byte_kind(
+    nest: LoopNest, operands: tuple[int, int, int], names: list[str]
+) -> GroupKind | None:
     if sorted(names) != sorted([*names[:2], "arith.muli", "arith.addi"]) or len(names) != 4:
         return None
-    block = con.nest.body.block
+    block = nest.body.block
     signs: dict[int, str] = {}
     for op in list(block.operations)[:-1]:
         source = op.operation.operands[0]
         if op.operation.name in ("arith.extsi", "arith.extui"):
             argument = list(block.arguments).index(source)
-            signs[con.nest.body.arguments[argument]] = op.operation.name
-    if signs.get(con.b) != "arith.extsi" or con.a not in signs:
+            signs[nest.body.arguments[argument]] = op.operation.name
+    if signs.get(operands[1]) != "arith.extsi" or operands[0] not in signs:
         return None
-    return replace(_BYTES, shifted=signs[con.a] == "arith.extsi")
+    return replace(_BYTES, shifted=signs[operands[0]] == "arith.extsi")
 
 
 def _bits(type_: ir.Type) -> int:
@@ -97,8 +108,26 @@ def _is_zero(value: ir.Value) -> bool:
     return op is not None and op.name == "arith.constant" and op.attributes["value"].value == 0
 
 
+def group_product(
+    b: Builder,
+    kind: GroupKind,
+    element: ir.Type,
+    values: tuple[ir.Value, ir.Value, ir.Value],
+) -> ir.Value:
+    """The instruction, on vectors of groups of A and of B, and accumulators."""
+    a, column, accumulator = values
+    elements = b.vector_type(_LANES * kind.group, element)
+    factors = [b.op("vector.bitcast", elements, [value]) for value in (a, column)]
+    attributes = {
+        "intrin": ir.StringAttr.get(kind.intrinsic),
+        "op_bundle_sizes": ir.DenseI32ArrayAttr.get([]),
+        "operandSegmentSizes": ir.DenseI32ArrayAttr.get([3, 0]),
+    }
+    return b.op("llvm.call_intrinsic", accumulator.type, [accumulator, *factors], attributes)
+
+
 def emit_grouped_product(
-    b: Builder, con: Contraction, target: CPUTarget, initial: ir.Value, kind: _Kind
+    b: Builder, con: Contraction, target: CPUTarget, initial: ir.Value, kind: GroupKind
 ) -> None:
     """Emit a contraction for which `grouped_kind` found an instruction."""
 
@@ -117,7 +146,7 @@ class _GroupedProduct:
         extents: list[Index],
         target: CPUTarget,
         initial: ir.Value,
-        kind: _Kind,
+        kind: GroupKind,
     ):
         assert con.row is not None
         self.b = b
@@ -352,17 +381,7 @@ class _GroupedProduct:
     # The product of groups
 
     def _multiply(self, a: ir.Value, column: ir.Value, accumulator: ir.Value) -> ir.Value:
-        """The instruction, on vectors of groups."""
-        b = self.b
-        elements = b.vector_type(_LANES * self.kind.group, self.element)
-        factors = [b.op("vector.bitcast", elements, [value]) for value in (a, column)]
-        attributes = {
-            "intrin": ir.StringAttr.get(self.kind.intrinsic),
-            "op_bundle_sizes": ir.DenseI32ArrayAttr.get([]),
-            "operandSegmentSizes": ir.DenseI32ArrayAttr.get([3, 0]),
-        }
-        operands = [accumulator, *factors]
-        return b.op("llvm.call_intrinsic", accumulator.type, operands, attributes)
+        return group_product(self.b, self.kind, self.element, (a, column, accumulator))
 
     def _body(self) -> ir.Operation:
         """An operation that holds a body of the right types, which says how to add; to be erased

@@ -16,6 +16,7 @@ __all__ = [
     "choose_register_tile",
     "depthwise_pixels",
     "even_pieces",
+    "positions",
     "weight_is_larger",
     "weight_stays_in_cache",
     "winograd_tile_rows",

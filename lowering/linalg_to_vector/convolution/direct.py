@@ -23,13 +23,13 @@ from relax_mlir.lowering.linalg_to_vector.convolution.cost import (
     worth_packing,
 )
 from relax_mlir.lowering.linalg_to_vector.convolution.kernel import ConvolutionKernel
-from relax_mlir.lowering.linalg_to_vector.convolution.loops import Place, WindowLoops
+from relax_mlir.lowering.linalg_to_vector.convolution.loops import Place, Selected, WindowLoops
 from relax_mlir.lowering.linalg_to_vector.convolution.matching import Convolution
 from relax_mlir.lowering.linalg_to_vector.cpu_target import CPUTarget
 from relax_mlir.lowering.linalg_to_vector.loop_nest import ZERO
 from relax_mlir.mlir import ir
 
-__all__ = ["emit_direct"]
+__all__ = ["Columns", "DirectConvolution", "emit_direct"]
 
 
 def emit_direct(
@@ -41,11 +41,11 @@ def emit_direct(
 ) -> None:
     """Emit a convolution whose column is no group.  `rows` restricts the first window to a range
     of its output positions."""
-    _Direct(b, conv, target, initial, rows).emit()
+    DirectConvolution(b, conv, target, initial, rows).emit()
 
 
 @dataclass(frozen=True)
-class _Columns:
+class Columns:
     """Output channels that are computed together, and where the weight has them."""
 
     column: Index
@@ -56,7 +56,9 @@ class _Columns:
     k_strides: tuple[Index, ...]
 
 
-class _Direct:
+class DirectConvolution:
+    """Emits one convolution; `emit` is the whole of it."""
+
     def __init__(
         self,
         b: Builder,
@@ -104,7 +106,7 @@ class _Direct:
             )
             return
 
-        def panel(at: Place, columns: _Columns) -> None:
+        def panel(at: Place, columns: Columns) -> None:
             self.loops.over(
                 self.batch,
                 at,
@@ -112,6 +114,10 @@ class _Direct:
             )
 
         self._over_panels(place, panels, panel)
+
+    def _depths(self) -> list[Index]:
+        """Lengths of the reduction loops."""
+        return [self.extents[dim] for dim in self.contraction.k]
 
     # Output channels
 
@@ -124,7 +130,7 @@ class _Direct:
         weight = place.accesses[conv.weight]
         assert weight.view is not None
         k = self.contraction.k
-        depths = [self.extents[dim] for dim in k] or [1]
+        depths = self._depths() or [1]
         self.panel_size: Index = config.columns
         for depth in depths:
             self.panel_size = b.mul(self.panel_size, depth)
@@ -140,7 +146,7 @@ class _Direct:
         self,
         place: Place,
         packed: FlatView | None,
-        body: Callable[[Place, _Columns], None],
+        body: Callable[[Place, Columns], None],
     ) -> None:
         def blocks(at: Place) -> None:
             b, width = self.b, self.tile.vectors * self.lanes
@@ -167,23 +173,23 @@ class _Direct:
         column: Index,
         vectors: int,
         active: Index | None,
-    ) -> _Columns:
+    ) -> Columns:
         b, weight = self.b, place.accesses[self.conv.weight]
         k = self.contraction.k
         width = self.tile.vectors * self.lanes
         if packed is None:
             assert weight.view is not None
             strides = tuple(weight.strides[dim] for dim in k)
-            return _Columns(
+            return Columns(
                 column, vectors, active, weight.view, b.add(weight.base, column), strides
             )
-        strides = packed_strides(b, [self.extents[dim] for dim in k], width) if k else ()
+        strides = packed_strides(b, self._depths(), width) if k else ()
         base = b.mul(b.floordiv(column, width), self.panel_size)
-        return _Columns(column, vectors, active, packed, base, strides)
+        return Columns(column, vectors, active, packed, base, strides)
 
     # Output positions
 
-    def _row(self, place: Place, columns: _Columns) -> None:
+    def _row(self, place: Place, columns: Columns) -> None:
         """The tiles of a row of output positions."""
         self.loops.row(
             self.tile.pixels,
@@ -195,22 +201,13 @@ class _Direct:
     def _emit_tile(
         self,
         place: Place,
-        columns: _Columns,
+        columns: Columns,
         position: Index,
         size: int,
-        selected: tuple[tuple[int, ...], ...] | None,
+        selected: Selected,
     ) -> None:
-        kernel = ConvolutionKernel(
-            self.b,
-            self.contraction,
-            place.accesses,
-            self.lanes,
-            self.initial,
-            ranges=place.taps,
-            row_taps=self.conv.row_taps,
-            selected=selected,
-        )
-        extents = tuple(self.extents[dim] for dim in self.contraction.k)
+        kernel = self._kernel(place, selected)
+        extents = tuple(self._depths())
         kernel.emit(
             Tile(
                 row=position,
@@ -226,4 +223,16 @@ class _Direct:
                 first=True,
                 last=True,
             )
+        )
+
+    def _kernel(self, place: Place, selected: Selected) -> ConvolutionKernel:
+        return ConvolutionKernel(
+            self.b,
+            self.contraction,
+            place.accesses,
+            self.lanes,
+            self.initial,
+            ranges=place.taps,
+            row_taps=self.conv.row_taps,
+            selected=selected,
         )

@@ -5,11 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 from relax_mlir.lowering.linalg_to_vector.builder import Builder, Index
-from relax_mlir.lowering.linalg_to_vector.convolution.cost import weight_is_larger
+from relax_mlir.lowering.linalg_to_vector.convolution.cost import (
+    positions,
+    weight_is_larger,
+)
 from relax_mlir.lowering.linalg_to_vector.convolution.depthwise import emit_depthwise
 from relax_mlir.lowering.linalg_to_vector.convolution.direct import emit_direct
+from relax_mlir.lowering.linalg_to_vector.convolution.grouped import (
+    emit_grouped_direct,
+    suits_groups,
+)
 from relax_mlir.lowering.linalg_to_vector.convolution.matching import Convolution
 from relax_mlir.lowering.linalg_to_vector.convolution.pooling import emit_pooling
 from relax_mlir.lowering.linalg_to_vector.cpu_target import CPUTarget
@@ -30,7 +38,10 @@ def emit_convolution(
 
     initial: the scalar that the output is filled with before; None if its contents count.
     """
+    kind = suits_groups(conv, target, initial, positions(conv))
     emit = emit_depthwise if conv.depthwise else emit_direct
+    if kind is not None:
+        emit = partial(emit_grouped_direct, kind=kind)
     if conv.combiner is not None:
         emit = emit_pooling
 
