@@ -55,10 +55,12 @@ def _unify(root: ir.Operation) -> None:
     for loop in loops:
         by_axis.setdefault(_axis(loop), []).append(loop)
     lonely = _partly_bound(root, by_axis)
-    made: dict[str, ForOp] = {}
-    for axis in sorted(by_axis, key=_order):
-        extent = _common_extent(axis, by_axis[axis], root)
-        made[axis] = _around(root, axis, extent, by_axis[axis][0])
+    # All sizes are known before the first loop: nothing is between the loops of a launch.
+    sizes = {
+        axis: _bound(_common_extent(axis, by_axis[axis], root), ir.InsertionPoint(root))
+        for axis in sorted(by_axis, key=_order)
+    }
+    made = {axis: _around(root, axis, size, by_axis[axis][0]) for axis, size in sizes.items()}
     for loop in reversed(loops):
         dissolve(loop, made[_axis(loop)])
     for block, axes in lonely:
@@ -158,10 +160,10 @@ def _name(loop: ForOp) -> str:
     return nest.value_name(nest.loop_var(loop), "?")
 
 
-def _around(root: ir.Operation, axis: str, extent: Index, model: ForOp) -> ForOp:
+def _around(root: ir.Operation, axis: str, size: int | ir.Value, model: ForOp) -> ForOp:
     """A loop on `axis` in the place of `root`, which moves into it."""
     at = ir.InsertionPoint(root)
-    static, values = mixed.split([0, _bound(extent, at)])
+    static, values = mixed.split([0, size])
     made = ForOp(ir.StringAttr.get("thread_binding"), static, values, loc=model.location, ip=at)
     made.operation.attributes["thread"] = ir.StringAttr.get(axis)
     for name in ("annotations", "dtype"):

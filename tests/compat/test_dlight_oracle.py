@@ -144,9 +144,7 @@ def shape(text: str) -> list[dict[str, list[str]]]:
     for line in text.splitlines():
         # A nest of the function's body is indented once, or twice below the root block.
         for extent, axis in re.findall(r'T\.thread_binding\((.*?), thread="(\S+?)"', line):
-            if axis == "blockIdx.x" and (not nests or "blockIdx.x" in nests[-1]):
-                nests.append({})
-            elif not nests:
+            if not nests or (axis == "blockIdx.x" and "blockIdx.x" in nests[-1]):
                 nests.append({})
             plain = re.sub(r"T\.int64\((\d+)\)", r"\1", extent)
             extents = nests[-1].setdefault(axis, [])

@@ -22,7 +22,7 @@ from relax_mlir.dlight.base.utils import (
     max_threads_per_block,
 )
 from relax_mlir.dlight.gpu.base import GPUScheduleRule, annotate_unroll
-from relax_mlir.dlight.gpu.epilogue import schedule_epilogue
+from relax_mlir.dlight.gpu.epilogue import schedule_epilogue, set_scope_of_writes
 from relax_mlir.errors import ScheduleError
 from relax_mlir.mlir import dynamic, ir
 from relax_mlir.target import Target
@@ -107,20 +107,41 @@ def _schedule(
     r, tx, steps, lanes = sch.split(
         sch.fuse(r, c), factors=[None, tile.reducers, tile.elements // tile.lanes, tile.lanes]
     )
+    main = sch.rfactor(tx, 0) if tile.lanes > 1 else block
+    if tile.lanes > 1:
+        bx, ty, r, tx, steps, lanes = sch.get_loops(main)
     sch.reorder(bx, ty, tx, r, steps, lanes)
     sch.bind(bx, "blockIdx.x")
     sch.bind(ty, "threadIdx.y")
     sch.bind(tx, "threadIdx.x")
     annotate_unroll(sch, r, _UNROLL)
     if tile.lanes > 1:
-        matrix = sch.cache_read(block, 1 - vector, "local")
-        sch.compute_at(matrix, steps, preserve_unit_loops=True)
-        sch.vectorize(sch.get_loops(matrix)[-1])
+        _load_in_vectors(sch, main, 1 - vector, steps)
     if tile.vector_in_shared_memory:
-        _fetch_vector(sch, block, vector, bx, tile)
+        _fetch_vector(sch, main, vector, bx, tile)
+    if tile.lanes > 1:
+        sch.decompose_reduction(main, r)
+        _combine(sch, main, block, bx)
     if epilogue is not None:
         threads = {"threadIdx.x": tile.reducers, "threadIdx.y": tile.outputs}
         schedule_epilogue(sch, block, epilogue.block_rv, bx, threads, tile.outputs)
+
+
+def _load_in_vectors(sch: Schedule, block: BlockRV, number: int, steps: LoopRV) -> None:
+    matrix = sch.cache_read(block, number, "local")
+    sch.compute_at(matrix, steps, preserve_unit_loops=True)
+    sch.vectorize(sch.get_loops(matrix)[-1])
+
+
+def _combine(sch: Schedule, partial: BlockRV, block: BlockRV, bx: LoopRV) -> None:
+    """Combine the threads' partial results."""
+    set_scope_of_writes(sch, partial, "local")
+    sch.reverse_compute_at(block, bx, preserve_unit_loops=True)
+    _, tx, *outputs = sch.get_loops(block)
+    ty = sch.fuse(*outputs)
+    sch.reorder(ty, tx)
+    sch.bind(ty, "threadIdx.y")
+    sch.bind(tx, "threadIdx.x")
 
 
 def _fetch_vector(sch: Schedule, block: BlockRV, number: int, bx: LoopRV, tile: Tile) -> None:
