@@ -80,8 +80,8 @@ class ScanOp(Operation):
                             "te.compute")  # fmt: skip
             length = op.output(0).shape[0]
             if structural_key(length) != structural_key(self.length):
-                raise Error(f"scan {self.name}: {op.name} is computed from the state; the first axis "
-                            f"of {op.name} has {length} values, not {self.length}",
+                raise Error(f"scan {self.name}: {op.name} is computed from the state; the first "
+                            f"axis of {op.name} has {length} values, not {self.length}",
                             hint="give it the scan's axis first")  # fmt: skip
             found.append(op)
         return found

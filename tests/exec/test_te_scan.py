@@ -110,12 +110,14 @@ def test_what_is_no_scan_is_refused() -> None:
 
 # -- the other names of tvm.te ------------------------------------------------------------------
 
-NAMES = """CommReducer ComputeOp ExternOp PlaceholderOp Reduce ScanOp Tensor TensorSlice abs acos
-acosh all any asin asinh atan atanh ceil comm_reducer compute const cos cosh create_prim_func div erf
-exp extern extern_primfunc floor floordiv floormod fmod if_then_else indexdiv indexmod isfinite isinf
-isnan log log10 log2 logaddexp max max_value min min_value nearbyint operation placeholder popcount
-power reduce_axis round rsqrt scan sigmoid sin sinh sqrt sum tag tag_scope tan tanh tensor
-thread_axis trace trunc truncdiv truncmod var""".split()
+NAMES = """
+CommReducer ComputeOp ExternOp PlaceholderOp Reduce ScanOp Tensor TensorSlice abs acos acosh all
+any asin asinh atan atanh ceil comm_reducer compute const cos cosh create_prim_func div erf exp
+extern extern_primfunc floor floordiv floormod fmod if_then_else indexdiv indexmod isfinite
+isinf isnan log log10 log2 logaddexp max max_value min min_value nearbyint operation placeholder
+popcount power reduce_axis round rsqrt scan sigmoid sin sinh sqrt sum tag tag_scope tan tanh
+tensor thread_axis trace trunc truncdiv truncmod var
+""".split()
 """The public names of TVM 0.27's `te`."""
 
 A = np.array([-2.75, -0.5, 0.25, 0.75, 1.5, 3.25], "float32")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 
 from relax_mlir.dialects.attributes import from_attribute, to_attribute
 from relax_mlir.dialects.tir.blocks import BlockOp, ReadOp, WriteOp
@@ -136,6 +137,9 @@ def is_exact(block: BlockOp, access: Access, inside: Callable[[ir.Value], bool])
     return independent(digits) or fills_its_box(region, inside)
 
 
+_ONE = Index({}, 1)
+
+
 class _Boxes:
     """Regions by buffer in order of first access, joined to their hull."""
 
@@ -148,9 +152,9 @@ class _Boxes:
         box: list[Interval] = []
         for (offset, size), extent in zip(region, shape, strict=True):
             first = interval(offset, self._inside)
-            last = interval(offset + size - 1, self._inside)
-            whole = (Index(), extent - 1)
-            box.append(whole if first is None or last is None else (first[0], last[1]))
+            last = first if size == _ONE else interval(offset + size - 1, self._inside)
+            whole = first is None or last is None
+            box.append((Index(), extent - 1) if whole else (first[0], last[1]))
         old = self.boxes.get(buffer)
         self.boxes[buffer] = box if old is None else join(old, box)
 
@@ -174,32 +178,38 @@ _LOADS = {"memref.load": 0, "vector.load": 0}
 _STORES = {"memref.store": 1, "vector.store": 1}
 
 
-def detect(block: BlockOp) -> tuple[list[Access], list[Access]]:
-    """(reads, writes) of the body.  With an init, what is written is not counted as read; buffers
-    allocated in the block do not count."""
-    reads, writes = _Boxes(block), _Boxes(block)
-    _collect(block, reads, writes)
-    local = {
-        op.operation.results[0]
-        for op in nest.descend(block)
-        if op.operation.name == "tir.alloc_buffer"
-    }
-    written = {root_buffer(b) for b in writes.boxes} if init_of(block) is not None else set()
-    return reads.accesses(local | written), writes.accesses(local)
+@dataclass
+class _Body:
+    """What a walk through a block's body has found: the boxes, buffers allocated in it, and
+    buffers handed to code whose accesses are not seen."""
 
+    reads: _Boxes
+    writes: _Boxes
+    local: set[ir.Value] = field(default_factory=set)
+    handed: set[ir.Value] = field(default_factory=set)
 
-def _collect(op: ir.OpView, reads: _Boxes, writes: _Boxes) -> None:
-    for region in op.operation.regions:
-        for body in region.blocks:
-            for child in body.operations:
-                if isinstance(child, BlockOp):
-                    _collect_nested(child, reads, writes)
-                    continue
-                name = child.operation.name
-                for table, boxes in ((_LOADS, reads), (_STORES, writes)):
-                    if name in table:
-                        _add_element(child.operation, table[name], boxes)
-                _collect(child, reads, writes)
+    def collect(self, op: ir.OpView) -> None:
+        for region in op.operation.regions:
+            for body in region.blocks:
+                for child in body.operations:
+                    if isinstance(child, BlockOp):
+                        refresh(child)
+                        _collect_nested(child, self.reads, self.writes)
+                    else:
+                        self._visit(child.operation)
+                        self.collect(child)
+
+    def _visit(self, op: ir.Operation) -> None:
+        name = op.name
+        if name in _LOADS:
+            _add_element(op, _LOADS[name], self.reads)
+        elif name in _STORES:
+            _add_element(op, _STORES[name], self.writes)
+        elif name == "tir.alloc_buffer":
+            self.local.add(op.results[0])
+        elif name in _OF_THE_WHOLE:
+            buffers = [v for v in op.operands if isinstance(v.type, ir.MemRefType)]
+            self.handed.update(root_buffer(buffer) for buffer in buffers)
 
 
 def _add_element(op: ir.Operation, position: int, boxes: _Boxes) -> None:
@@ -250,25 +260,17 @@ def refresh(block: BlockOp) -> None:
     """Declare the regions that the body accesses now, in place of those declared; first those of
     the blocks inside.
 
-    Those of buffers whose address the body gives away stay as they are declared.
+    With an init, what is written is not counted as read; buffers allocated in the block do not
+    count.  Regions of buffers whose address the body gives away stay as they are declared.
     """
-    for inner in [op for op in nest.descend(block) if isinstance(op, BlockOp)][::-1]:
-        _refresh_one(inner)
-    _refresh_one(block)
-
-
-def _refresh_one(block: BlockOp) -> None:
-    reads, writes = detect(block)
-    handed = {
-        root_buffer(operand)
-        for op in nest.descend(block)
-        if op.operation.name in _OF_THE_WHOLE and nest.scope_of(op) == block
-        for operand in op.operation.operands
-        if isinstance(operand.type, ir.MemRefType)
-    }
-    if handed:
-        reads = _keep(handed, reads, reads_of(block))
-        writes = _keep(handed, writes, writes_of(block))
+    body = _Body(_Boxes(block), _Boxes(block))
+    body.collect(block)
+    written = {root_buffer(b) for b in body.writes.boxes} if init_of(block) is not None else set()
+    reads = body.reads.accesses(body.local | written)
+    writes = body.writes.accesses(body.local)
+    if body.handed:
+        reads = _keep(body.handed, reads, reads_of(block))
+        writes = _keep(body.handed, writes, writes_of(block))
     reads, writes = _with_explicit(block, "read", reads), _with_explicit(block, "write", writes)
     set_accesses(block, reads, writes)
 

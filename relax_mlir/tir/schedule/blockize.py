@@ -68,7 +68,6 @@ def blockize(
     inner = _inner_block(state, block, outer, parts, preserve_unit_iters)
     _move_init(state, inner, outer)
     outer.block.append(target.operation)
-    refresh(inner)
     refresh(outer)
     erase_dead_arithmetic(nest.scope_of(outer))
     return outer
@@ -109,7 +108,7 @@ def _blockize_blocks(
     for op in statements:
         outer.block.append(op.operation)
     for block, parts in zip(blocks, divided, strict=True):
-        refresh(_inner_block(state, block, outer, parts, preserve_unit_iters))
+        _inner_block(state, block, outer, parts, preserve_unit_iters)
     refresh(outer)
     erase_dead_arithmetic(nest.scope_of(outer))
     return outer

@@ -27,6 +27,10 @@ class Leaf:
 
     value: ir.Value
 
+    def __hash__(self) -> int:
+        # Made for each step of the arithmetic: that of a dataclass hashes a tuple.
+        return hash(self.value)
+
 
 @dataclass(frozen=True)
 class Apply:
@@ -64,11 +68,12 @@ class Index:
         return self._hash
 
     def __add__(self, other: Index | int) -> Index:
-        other = as_index(other)
+        if other.__class__ is not Index:
+            other = as_index(other)
         if not other.terms:
             if not other.constant:
                 return self
-            return Index(self.terms, self.constant + other.constant)
+            return _sum(self.terms, self.constant + other.constant)
         if not self.terms and not self.constant:
             return other
         terms = dict(self.terms)
@@ -85,7 +90,9 @@ class Index:
     def _scaled(self, factor: int) -> Index:
         if factor == 1:
             return self
-        return Index({m: k * factor for m, k in self.terms.items()}, self.constant * factor)
+        if not factor:
+            return Index()
+        return _sum({m: k * factor for m, k in self.terms.items()}, self.constant * factor)
 
     def __mul__(self, other: Index | int) -> Index:
         other = as_index(other)
@@ -195,11 +202,18 @@ def defining(value: ir.Value) -> ir.Operation | None:
 
 
 def leaf(value: ir.Value) -> Index:
-    return Index({(Leaf(value),): 1})
+    return _sum({(Leaf(value),): 1}, 0)
 
 
 def atom_index(atom: Atom) -> Index:
-    return Index({(atom,): 1})
+    return _sum({(atom,): 1}, 0)
+
+
+def _sum(terms: dict[Monomial, int], constant: int) -> Index:
+    """An expression of terms without a zero among them, which nobody changes."""
+    made = Index.__new__(Index)
+    made.terms, made.constant, made._hash = terms, constant, None
+    return made
 
 
 def _substituteatom_index(atom: Atom, values: Mapping[ir.Value, Index]) -> Index:

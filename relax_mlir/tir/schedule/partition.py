@@ -53,15 +53,12 @@ def loop_partition(
         at = ir.InsertionPoint(part.block)
         new = new_loop(f"{name}{number}", length, at, low=begin, attributes=loop_dtype(loop))
         _fill(loop, new, f"_{name}{number}")
-        refresh(part)
         made.append(new)
         begin = begin + length
-    refresh(common)
     scope = nest.scope_of(loop)
     state.erase(loop)
     erase_dead_arithmetic(scope)
-    if isinstance(scope, BlockOp):
-        refresh(scope)
+    refresh(scope if isinstance(scope, BlockOp) else common)
     return made
 
 

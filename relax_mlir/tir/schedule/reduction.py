@@ -38,10 +38,11 @@ def require_reduction(block: ir.OpView) -> BlockOp:
     return block
 
 
-def loop_kinds(block: BlockOp, loop: ForOp) -> set[str]:
-    """The kinds of the iteration variables that a loop drives."""
-    pairs = zip(bindings_of(block), block.kinds, strict=True)
-    return {kind for binding, kind in pairs if binding.uses(nest.loop_var(loop))}
+def loop_kinds(block: BlockOp, loops: Sequence[ForOp]) -> list[set[str]]:
+    """The kinds of the iteration variables that each loop drives."""
+    drivers = [(b.leaves(), kind) for b, kind in zip(bindings_of(block), block.kinds, strict=True)]
+    variables = [nest.loop_var(loop) for loop in loops]
+    return [{kind for leaves, kind in drivers if v in leaves} for v in variables]
 
 
 # -- decompose_reduction ----------------------------------------------------------------------
@@ -54,15 +55,17 @@ def decompose_reduction(state: ScheduleState, block: ir.OpView, loop: ForOp) -> 
     if loop not in around:
         raise Refusal(f"{label(loop)} is not around {label(block)}", loop, block)
     position = around.index(loop)
-    for outer in around[:position]:
-        if "R" in loop_kinds(block, outer):
+    kinds = loop_kinds(block, around)
+    for outer, driven in zip(around[:position], kinds, strict=False):
+        if "R" in driven:
             raise Refusal(f"the reduction loop {label(outer)[5:]} is outside of {label(loop)}",
                           outer, loop, hint="take the outermost reduction loop or one outside of "
                           "it")  # fmt: skip
     if not bindings_determine(block, [nest.loop_var(inner) for inner in around[position:]]):
         raise Refusal(f"the iterations of {label(loop)} run instances of {label(block)} again, "
                       "each time from its init on", loop, block)  # fmt: skip
-    spatial = [inner for inner in around[position:] if "S" in loop_kinds(block, inner)]
+    inside = zip(around[position:], kinds[position:], strict=True)
+    spatial = [inner for inner, driven in inside if "S" in driven]
     parts = _init_conditions(block, around[:position], spatial)
     init_block = _init_block(block, loop, spatial, parts)
     old_init = init_of(block)

@@ -45,21 +45,25 @@ def rfactor(state: ScheduleState, loop: ForOp, factor_axis: int) -> BlockOp:
     """
     block = _only_block(loop)
     around = nest.loops_around(block)
-    for outer in around:
-        kinds = loop_kinds(block, outer)
-        if kinds == {"S", "R"}:
+    kinds = loop_kinds(block, around)
+    for outer, driven in zip(around, kinds, strict=True):
+        if driven == {"S", "R"}:
             raise Refusal(f"{label(outer)} drives spatial and reduction variables", outer)
-    if loop_kinds(block, loop) != {"R"}:
+    reducing = [o for o, driven in zip(around, kinds, strict=True) if driven == {"R"}]
+    if loop not in reducing:
         raise Refusal(f"{label(loop)} is not a reduction loop of {label(block)}", loop, block)
     reducer = Reducer.of(block)
-    _require_order_kept(reducer, loop, around)
+    _require_order_kept(reducer, loop, reducing)
     rank = ir.MemRefType(reducer.buffers[0].type).rank
     axis = factor_axis + rank + 1 if factor_axis < 0 else factor_axis
     if not 0 <= axis <= rank:
         raise Refusal(f"factor_axis {factor_axis} is not in [{-rank - 1}, {rank}]", block)
-    parts = _partial_conditions(block, loop, around)
-    factored, partial = _partial_block(reducer, loop, around, axis)
-    combined = _combining_block(reducer, loop, around, partial, (axis, parts))
+    parts = _partial_conditions(block, loop, reducing)
+    others = [o for o in reducing if o != loop]
+    factored, partial = _partial_block(reducer, loop, others, axis)
+    nested = [o for o in around if o not in others]
+    after = ir.InsertionPoint.after(around[0])
+    combined = _combining_block(reducer, loop, nested, after, partial, (axis, parts))
     state.moved(block, combined)
     state.erase(block)
     erase_dead_arithmetic(nest.scope_of(factored))
@@ -78,23 +82,21 @@ def _only_block(loop: ForOp) -> BlockOp:
     return block
 
 
-def _require_order_kept(reducer: Reducer, loop: ForOp, around: Sequence[ForOp]) -> None:
+def _require_order_kept(reducer: Reducer, loop: ForOp, reducing: Sequence[ForOp]) -> None:
     """Where the first of equal candidates wins, partial results must be of consecutive steps."""
-    outer = around[: around.index(loop)]
-    earlier = [o for o in outer if "R" in loop_kinds(reducer.block, o)]
-    if reducer.by_order and earlier:
+    if reducer.by_order and reducing.index(loop):
         raise Refusal(f"{label(reducer.block)} keeps the first of equal values, and partial "
                       f"results of {label(loop)} would compare them in another order", loop,
                       hint="take the outermost reduction loop, or break ties by the index",
                       )  # fmt: skip
 
 
-def _partial_conditions(block: BlockOp, loop: ForOp, around: Sequence[ForOp]) -> list[Condition]:
+def _partial_conditions(block: BlockOp, loop: ForOp, loops: Sequence[ForOp]) -> list[Condition]:
     """The parts of the predicate over spatial loops; the others must leave every partial result
     at least the instance that initialises it."""
     if not len(block.predicate):
         return []
-    reducing = {nest.loop_var(o) for o in around if loop_kinds(block, o) == {"R"}}
+    reducing = {nest.loop_var(o) for o in loops}
     first = {v: Index() for v in reducing if v != nest.loop_var(loop)}
     kept: list[Condition] = []
     for value, limit in conditions(block.predicate[0]):
@@ -108,11 +110,10 @@ def _partial_conditions(block: BlockOp, loop: ForOp, around: Sequence[ForOp]) ->
 
 
 def _partial_block(
-    reducer: Reducer, loop: ForOp, around: Sequence[ForOp], axis: int
+    reducer: Reducer, loop: ForOp, reducing: Sequence[ForOp], axis: int
 ) -> tuple[BlockOp, list[ir.Value]]:
     block = reducer.block
     at = ir.InsertionPoint(block)
-    reducing = [o for o in around if loop_kinds(block, o) == {"R"} and o != loop]
     rows: list[Row] = [_loop_row(loop, "S"), *spatial_rows(block, {})]
     rows += [_loop_row(o, "R") for o in reducing]
     name = f"{block.sym_name.value}_rf"
@@ -188,17 +189,15 @@ def add_dimension(block: BlockOp, old: ir.Value, new: ir.Value, axis: int, posit
 def _combining_block(
     reducer: Reducer,
     loop: ForOp,
-    around: Sequence[ForOp],
+    nested: Sequence[ForOp],
+    at: ir.InsertionPoint,
     partial: Sequence[ir.Value],
     layout: tuple[int, Sequence[Condition]],
 ) -> BlockOp:
     block = reducer.block
     axis, parts = layout
-    at = ir.InsertionPoint.after(around[0])
     values: dict[ir.Value, Index] = {}
-    for old in around:
-        if old != loop and loop_kinds(block, old) == {"R"}:
-            continue
+    for old in nested:
         extent, low = as_index(old.extent).substitute(values), as_index(old.min).substitute(values)
         kept = {k: old.operation.attributes[k] for k in ("dtype",)
                 if k in old.operation.attributes}  # fmt: skip

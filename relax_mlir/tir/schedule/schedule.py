@@ -164,7 +164,7 @@ class Schedule(MemoryPrimitives):
 
     def add_unit_loop(self, block_or_loop: BlockRV | LoopRV) -> LoopRV:
         """A loop of one iteration around a block or loop."""
-        return self._apply("add_unit_loop", loops.add_unit_loop, [block_or_loop], {})
+        return self._apply("add_unit_loop", loops.add_unit_loop, [self._block(block_or_loop)], {})
 
     # -- how loops run ----------------------------------------------------------------------
 
