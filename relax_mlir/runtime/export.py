@@ -2,7 +2,8 @@
 
 The library needs libtvm_ffi and nothing of this package: any program that speaks the TVM FFI loads
 it (`tvm_ffi.load_module` in Python, C++, Rust).  Constants are part of its data section and become
-tensors when it is loaded.
+tensors when it is loaded.  Of a module for a GPU the kernels are part of it too, as text; to run it
+`relax_mlir.runtime.load_module` is needed, which knows devices.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from relax_mlir import mlir
 from relax_mlir.errors import CompileError
 from relax_mlir.lowering.passes import ModuleState
 from relax_mlir.lowering.to_llvm.ffi_constants import LOADER, add_constant_loader
+from relax_mlir.lowering.to_llvm.ffi_device_code import add_device_code
 from relax_mlir.lowering.to_llvm.link_ffi_support import LinkFFISupport
 from relax_mlir.runtime import numpy_bridge as bridge
 from relax_mlir.runtime.compiled_code import CompiledCode
@@ -72,6 +74,11 @@ def write_object(code: CompiledCode, path: str) -> str:
                 for array, offset in zip(code.constants, offsets, strict=True)
             ]
             add_constant_loader(state, _BLOB, layout)
+        if code.device_code is not None:
+            from relax_mlir.runtime.device_api.library import device_code_text
+
+            text = device_code_text(code.device_code, len(code.constants))
+            add_device_code(state, text, len(code.constants))
         engine = Engine(
             state.module, opt_level=code.opt_level, share_support=False, position_independent=True
         )

@@ -10,6 +10,7 @@ from relax_mlir.errors import Error
 from relax_mlir.runtime.benchmark import BenchmarkResult, time_function
 from relax_mlir.runtime.compiled_code import CompiledCode, FunctionInfo
 from relax_mlir.runtime.device import require_present
+from relax_mlir.runtime.device_api.device_function import DeviceFunction
 from relax_mlir.runtime.device_module import DeviceModule
 from relax_mlir.runtime.ffi import tvm_ffi
 from relax_mlir.runtime.registry import get_global_func
@@ -24,9 +25,14 @@ class _Library:
 
     def __init__(self, path: str) -> None:
         self.library = tvm_ffi.load_module(path)
+        # It knows MLIR, which a library for the CPU does without.
+        from relax_mlir.runtime.device_api.library import DeviceLibrary
+
+        self.device_library = DeviceLibrary.of(self.library)
 
     def function(self, name: str) -> Any:
-        return self.library.get_function(name)
+        found = self.library.get_function(name)
+        return found if self.device_library is None else DeviceFunction(self.device_library, name)
 
     def entry_name(self) -> str:
         return "main"
@@ -40,6 +46,8 @@ class Module:
         self.imports: list[Module | DeviceModule] = []
         if isinstance(code, CompiledCode) and code.device_code is not None:
             self.imports.append(DeviceModule(code.device_code))
+        elif isinstance(code, _Library) and code.device_library is not None:
+            self.imports.append(DeviceModule(code.device_library.code))
 
     @property
     def entry_name(self) -> str:
@@ -58,9 +66,9 @@ class Module:
     @property
     def runs_on_gpu(self) -> bool | None:
         """Whether the module was compiled for a GPU; None when that is not known (a library)."""
-        if not isinstance(self._code, CompiledCode):
-            return None
-        return self._code.device_code is not None
+        if isinstance(self._code, CompiledCode):
+            return self._code.device_code is not None
+        return None if self._code.device_library is None else True
 
     def profiled(self) -> Module:
         """The same program, which tells how long each of its calls takes (see `profile.py`).

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import shutil
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -255,3 +257,22 @@ def test_properties_streams_and_events() -> None:
     DEVICE.set_raw_stream(0)
     DEVICE.free_raw_stream(raw)
     assert runtime.device("cuda_emu") == DEVICE == runtime.cuda_emu(0)
+
+
+# -- libraries --------------------------------------------------------------------------------
+@pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler is here")
+def test_exported_library(tmp_path: Path, weights: list[np.ndarray]) -> None:
+    pytest.importorskip("llvmlite", reason="PTX is made by llvmlite, of the extra 'gpu'")
+    params = dict(zip(("w0", "b0", "w1"), weights, strict=True))
+    path = tmp_path / "mlp.so"
+    tvm.compile(Mlp, target="cuda", params=params).export_library(path)
+    loaded = runtime.load_module(path)
+    assert loaded.runs_on_gpu
+    assert ".entry" in loaded.imports[0].inspect_source("ptx")
+    x = array(4, 12)
+    for result in (
+        loaded["main"](on_device(x)),
+        relax.VirtualMachine(loaded, DEVICE)["main"](on_device(x)),
+    ):
+        assert result.device == DEVICE
+        np.testing.assert_allclose(result.numpy(), mlp(x, *weights), rtol=1e-4, atol=1e-5)

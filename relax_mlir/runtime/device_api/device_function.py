@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -12,10 +12,15 @@ from relax_mlir.runtime.device_api.backend import backend_of, is_gpu
 from relax_mlir.runtime.ffi import tvm_ffi
 from relax_mlir.runtime.tensor import tensor
 
-if TYPE_CHECKING:
-    from relax_mlir.runtime.compiled_code import CompiledCode
-
 __all__ = ["DeviceFunction", "default_gpu"]
+
+
+class OnDevices(Protocol):
+    """Code whose functions can be had for a device: compiled here, or loaded from a library."""
+
+    def function_on(self, name: str, device: Any) -> Any:
+        """The function of that name, bound to a device."""
+        ...
 
 
 def default_gpu() -> Device:
@@ -32,7 +37,7 @@ class DeviceFunction:
 
     __slots__ = ("__name__", "_code", "_device")
 
-    def __init__(self, code: CompiledCode, name: str, device: Device | None = None) -> None:
+    def __init__(self, code: OnDevices, name: str, device: Device | None = None) -> None:
         self.__name__ = name
         self._code = code
         self._device = device
