@@ -189,7 +189,10 @@ def infer_result(spec: OpSpec, kinds: Sequence[Any], attributes: Mapping[str, An
     flat: list[Any] = []
     for name, kind in zip(spec.operands, kinds, strict=True):
         flat.extend(kind if name.startswith("*") else [kind])
-    return spec.infer(flat, full)
+    try:
+        return spec.infer(flat, full)
+    except ValueError as error:  # a shape that no tensor has
+        raise InferError(str(error)) from None
 
 
 NO_DTYPE = (None, "", "void")

@@ -89,6 +89,9 @@ def _rank_attr(ndim: int) -> ir.IntegerAttr:
     return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), ndim)
 
 
+_MOST_ELEMENTS = 1 << 62
+
+
 def tensor_type(
     dims: Iterable[Dim] | None,
     dtype: str | None,
@@ -97,9 +100,12 @@ def tensor_type(
 ) -> ir.Type:
     """The MLIR type of a tensor of which this much is known.
 
-    Raises ValueError for a place without a dtype and rank.
+    Raises ValueError for a size that no tensor has, and for a place without a dtype and rank.
     """
     known = None if dims is None else [dim_algebra.canonical(d) for d in dims]
+    for dim in known or ():
+        if isinstance(dim, int) and not 0 <= dim < _MOST_ELEMENTS:
+            raise ValueError(f"a tensor cannot have a dimension of {dim} elements")
     if place:
         return _placed_type(known, dtype, ndim, place)
     if dtype is None:
