@@ -14,14 +14,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from relax_mlir.lowering.tir_to_gpu.shuffles import WARP, shuffle
 from relax_mlir.mlir import arith, ir, memref, scf
 from relax_mlir.tir.schedule.index import Index, floordiv, mod
 from relax_mlir.tir.schedule.index_write import write
 from relax_mlir.tir.schedule.state import alloc_buffer
 
-__all__ = ["WARP", "ThreadGroup", "allreduce"]
+__all__ = ["ThreadGroup", "allreduce"]
 
-WARP = 32
 Combine = Callable[[Sequence[ir.Value], Sequence[ir.Value]], "list[ir.Value]"]
 
 
@@ -119,7 +119,7 @@ class _Reduction:
         """Combine the values of `size` threads in a row, a power of two up to 32."""
         current, offset = list(values), size // 2
         while offset:
-            others = [shuffle_xor(value, offset) for value in current]
+            others = [shuffle(value, "xor", offset) for value in current]
             if len(current) > 1:
                 current = self._in_order(current, others, offset)
             else:
@@ -191,37 +191,3 @@ class _Reduction:
                 scf.YieldOp([])
             offset //= 2
         return [memref.load(buffer, [group, self._write(0)]) for buffer in staging]
-
-
-# -- shuffles of any type -----------------------------------------------------------------------
-
-
-def shuffle_xor(value: ir.Value, offset: int) -> ir.Value:
-    """The value of the thread whose number differs in the bit `offset`; shuffles move 32 bits."""
-    kind = value.type
-    i32 = ir.IntegerType.get_signless(32)
-    if isinstance(kind, ir.IndexType):
-        wide = ir.IntegerType.get_signless(64)
-        return arith.index_cast(kind, shuffle_xor(arith.index_cast(wide, value), offset))
-    width = kind.width
-    if isinstance(kind, ir.F32Type) or kind == i32:
-        return _shuffle(value, offset)
-    if not isinstance(kind, ir.IntegerType):
-        bits = ir.IntegerType.get_signless(width)
-        return arith.bitcast(kind, shuffle_xor(arith.bitcast(bits, value), offset))
-    if width < 32:
-        return arith.trunci(kind, _shuffle(arith.extui(i32, value), offset))
-    half = arith.constant(kind, 32)
-    low = _shuffle(arith.trunci(i32, value), offset)
-    high = _shuffle(arith.trunci(i32, arith.shrui(value, half)), offset)
-    return arith.ori(arith.extui(kind, low), arith.shli(arith.extui(kind, high), half))
-
-
-def _shuffle(value: ir.Value, offset: int) -> ir.Value:
-    i32 = ir.IntegerType.get_signless(32)
-    return ir.Operation.create(
-        "gpu.shuffle",
-        results=[value.type, ir.IntegerType.get_signless(1)],
-        operands=[value, arith.constant(i32, offset), arith.constant(i32, WARP)],
-        attributes={"mode": ir.Attribute.parse("#gpu<shuffle_mode xor>")},
-    ).results[0]

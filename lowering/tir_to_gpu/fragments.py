@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from relax_mlir.dialects.tir.loops import ForOp
 from relax_mlir.errors import CompileError
-from relax_mlir.lowering.tir_to_gpu.kernel_roots import describe, function_name
+from relax_mlir.lowering.tir_to_gpu.kernel_roots import describe, function_name, inside
 from relax_mlir.mlir import ir
 from relax_mlir.tir.schedule import nest
 from relax_mlir.tir.schedule.index import Index, as_index, leaf
@@ -19,6 +19,7 @@ from relax_mlir.tir.schedule.index import Index, as_index, leaf
 __all__ = [
     "WARP_SIZE",
     "Place",
+    "erase_unused",
     "integer_index",
     "lane_of",
     "linear_place",
@@ -177,3 +178,15 @@ def lane_of(op: ir.Operation) -> ir.Value | None:
             return nest.loop_var(view)
         outer = outer.operation.parent
     return None
+
+
+_REMOVABLE = ("arith.", "affine.", "memref.subview", "memref.extract_strided_metadata",
+              "tir.address_of", "tir.buffer_data")  # fmt: skip
+
+
+def erase_unused(function: ir.Operation) -> None:
+    """Erase addresses, views and index arithmetic that nothing uses any more."""
+    for op in reversed(list(inside(function))):
+        unused = op.results and not any(True for result in op.results for _ in result.uses)
+        if unused and op.name.startswith(_REMOVABLE):
+            op.erase()

@@ -21,6 +21,7 @@ from relax_mlir.lowering.tir_to_gpu.buffers import spread_space, workgroup_space
 from relax_mlir.lowering.tir_to_gpu.fragments import (
     WARP_SIZE,
     Place,
+    erase_unused,
     integer_index,
     lane_of,
     linear_place,
@@ -89,7 +90,7 @@ class _Lowering:
                 _HANDLERS[_callee(call)](self, call)
             call.erase()
         if calls:
-            _erase_unused(self.function)
+            erase_unused(self.function)
         for buffer, fragment in self.fragments.items():
             self._replace(buffer, fragment)
 
@@ -388,18 +389,6 @@ def _tile_of(buffer: ir.Value, calls: Sequence[ir.Operation]) -> tuple[int, int]
                 shape = list(ir.MemRefType(value.type).shape)
                 return shape[-2], shape[-1]
     return None
-
-
-_REMOVABLE = ("arith.", "affine.", "memref.subview", "memref.extract_strided_metadata",
-              "tir.address_of", "tir.buffer_data")  # fmt: skip
-
-
-def _erase_unused(function: ir.Operation) -> None:
-    """Erase addresses, views and index arithmetic that nothing uses any more."""
-    for op in reversed(list(inside(function))):
-        unused = op.results and not any(True for result in op.results for _ in result.uses)
-        if unused and op.name.startswith(_REMOVABLE):
-            op.erase()
 
 
 _HANDLERS: dict[str, Callable[[_Lowering, ir.Operation], None]] = {
