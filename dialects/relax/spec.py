@@ -193,6 +193,9 @@ def infer_result(spec: OpSpec, kinds: Sequence[Any], attributes: Mapping[str, An
         return spec.infer(flat, full)
     except ValueError as error:  # a shape that no tensor has
         raise InferError(str(error)) from None
+    except TypeError as error:
+        shown = ", ".join(f"{name}={value!r}" for name, value in full.items())
+        raise InferError(f"an attribute is of the wrong kind ({error}): {shown}") from None
 
 
 NO_DTYPE = (None, "", "void")

@@ -302,6 +302,16 @@ def LazyTransformParams(
     )
 
 
+def LazyGetInput() -> Pass:
+    """Let functions with `num_input` fetch each model parameter before its first use."""
+    return _lowering("LazyGetInput", "relax-lazy-get-input")
+
+
+def LazySetOutput() -> Pass:
+    """Let functions hand over each result as soon as it is there."""
+    return _lowering("LazySetOutput", "relax-lazy-set-output")
+
+
 def BundleModelParams(param_tuple_name: str | None = None) -> Pass:
     """Give the parameters from position `num_input` on as one tuple."""
     name = param_tuple_name or "model_params"
