@@ -18,10 +18,11 @@ PAD_MODES = ("constant", "reflect", "replicate", "circular")
 
 
 def pooled_size(
-    size: Dim, window: int, stride: int, padding: tuple[int, int], dilation: int, ceil_mode: bool
+    size: Dim, window: Dim, stride: int, padding: tuple[int, int], dilation: int, ceil_mode: bool
 ) -> Dim:
     """The number of windows on a padded dimension; with ceil_mode the last one may reach out."""
-    room = dim_algebra.add(size, sum(padding) - (window - 1) * dilation - 1)
+    reach = dim_algebra.multiply(dim_algebra.subtract(window, 1), dilation)
+    room = dim_algebra.subtract(dim_algebra.add(size, sum(padding) - 1), reach)
     divide = dim_algebra.ceildiv if ceil_mode else dim_algebra.floordiv
     count = dim_algebra.add(divide(room, stride), 1)
     static = isinstance(count, int) and isinstance(size, int)
@@ -48,7 +49,7 @@ def _pool(ndim: int) -> Infer:
         strides = layouts.per_dimension(attributes["strides"], ndim, "strides")
         dilation = layouts.per_dimension(attributes["dilation"], ndim, "dilation")
         pads = layouts.padding_pairs(attributes["padding"], ndim)
-        if min((*windows, *strides, *dilation)) < 1:
+        if any(isinstance(n, int) and n < 1 for n in (*windows, *strides, *dilation)):
             raise InferError("pool_size, strides and dilation must be positive")
         if info.dims is None:
             return info.with_dims(None, layouts.rank(out_layout)).to_type()

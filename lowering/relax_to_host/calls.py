@@ -218,6 +218,11 @@ def call_tir_dyn(host: HostFunction, op: ir.Operation) -> None:
 @operation("relax.call_dps_packed")
 def call_dps_packed(host: HostFunction, op: ir.Operation) -> None:
     result = op.results[0]
+    for kind in output_types(result.type):
+        info = types.tensor_info(kind)
+        if info is None or info.dims is None or info.dtype is None:
+            shown = types.describe(kind)
+            raise host.error(op, f"an output needs a known shape and dtype, this is {shown}")
     outputs = [
         host.new_output(result, index, kind) for index, kind in enumerate(output_types(result.type))
     ]

@@ -167,6 +167,7 @@ def _return(
 
 _LOWER: dict[str, Lowering] = {
     "type_annotation": _nothing,
+    "evaluate": _nothing,
     "prefetch": _nothing,
     "assume": _nothing,
     "ignore_loop_partition": _nothing,

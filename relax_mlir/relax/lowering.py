@@ -176,6 +176,11 @@ def _function_ref(self: ExprLowering, expr: nodes.FunctionRef, at: At) -> ir.Val
     return _create("relax.function_ref", [], [expr.mlir_type], stored, loc=at())
 
 
+def _extern_func(self: ExprLowering, expr: nodes.ExternFunc, at: At) -> ir.Value:
+    stored: dict[str, ir.Attribute] = {"callee": ir.StringAttr.get(expr.global_symbol)}
+    return _create("relax.extern_func", [], [expr.mlir_type], stored, loc=at())
+
+
 def _tuple(self: ExprLowering, expr: nodes.Tuple, at: At) -> ir.Value:
     values = [self.value(field) for field in expr.fields]
     kind = types.tuple_type([value.type for value in values])
@@ -299,6 +304,7 @@ LOWERINGS: list[tuple[type[nodes.Expr], Callable[[ExprLowering, Any, At], ir.Val
     (nodes.StringImm, _string),
     (nodes.DataTypeImm, _data_type),
     (nodes.FunctionRef, _function_ref),
+    (nodes.ExternFunc, _extern_func),
     (nodes.Tuple, _tuple),
     (nodes.TupleGetItem, _tuple_get_item),
 ]

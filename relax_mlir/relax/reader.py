@@ -37,7 +37,8 @@ Op = ir.Operation
 INLINE = frozenset(
     f"relax.{name}"
     for name in (
-        "constant shape_expr prim_value string data_type function_ref tuple tuple_get_item"
+        "constant shape_expr prim_value string data_type function_ref extern_func tuple "
+        "tuple_get_item"
     ).split()
 )
 """Operations that need no binding of their own."""
@@ -344,6 +345,7 @@ _READERS: dict[str, Callable[[FunctionReader, Op], nodes.Expr]] = {
         dtypes.from_mlir(ir.TypeAttr(op.attributes["value"]).value)
     ),
     "relax.function_ref": lambda self, op: nodes.FunctionRef(_callee(op), op.results[0].type),
+    "relax.extern_func": lambda self, op: nodes.ExternFunc(_string_of(op, "callee")),
     "relax.tuple": lambda self, op: nodes.Tuple([self.value(v) for v in op.operands]),
     "relax.tuple_get_item": lambda self, op: nodes.TupleGetItem(
         self.value(op.operands[0]), ir.IntegerAttr(op.attributes["index"]).value

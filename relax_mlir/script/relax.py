@@ -10,13 +10,14 @@ import typing
 
 from relax_mlir.relax import op as _op
 from relax_mlir.relax.convenience import dtype, prim_value, shape, str, tuple
-from relax_mlir.relax.expr import ExternFunc, ShapeExpr, const
+from relax_mlir.relax.expr import ExternFunc, ShapeExpr, TupleGetItem, const
 from relax_mlir.script.forms import relax as _forms
 from relax_mlir.script.forms.relax import (
     array,
     dataflow,
     device,
     emit_te,
+    emit_with_sinfo,
     func_attr,
     match_cast,
     output,
@@ -35,6 +36,7 @@ __all__ = [
     "ShapeExpr",
     "Tensor",
     "Tuple",
+    "TupleGetItem",
     "array",
     "const",
     "dataflow",
@@ -42,6 +44,8 @@ __all__ = [
     "device_mesh",
     "dtype",
     "emit_te",
+    "emit_with_sinfo",
+    "emit_with_ty",
     "func_attr",
     "function",
     "match_cast",
@@ -64,6 +68,7 @@ Tuple = _forms.TupleForm()
 Prim = _forms.PrimForm()
 Object = _forms.ObjectForm()
 Any = Object  # TVM 0.27's name
+emit_with_ty = emit_with_sinfo
 Callable = _forms.CallableForm()
 
 

@@ -69,8 +69,10 @@ class Buffer:
 
     @property
     def index_dtype(self) -> str:
-        """The dtype of the buffer's sizes, int32 if it has none."""
-        return self.shape[0].dtype if self.shape else "int32"
+        """The dtype of the buffer's sizes, of those that are no constants if there are; int32 if
+        it has none."""
+        symbolic = [size for size in self.shape if not isinstance(size, IntImm)]
+        return (*symbolic, *self.shape)[0].dtype if self.shape else "int32"
 
     def asobject(self) -> BufferRef:
         """The buffer as an argument of a call."""
@@ -118,13 +120,15 @@ class Buffer:
             return BufferLoad(self, [*entries[:-1], ramp])
         return BufferRegion(self, [_slice_range(self, i, entry) for i, entry in enumerate(entries)])
 
-    def vload(self, begin: Any, dtype: object | None = None) -> BufferLoad:
-        """Load a vector of `dtype` whose first element is at `begin`."""
+    def vload(self, begin: Any, dtype: object | None = None, predicate: Any = None) -> PrimExpr:
+        """Load a vector of `dtype` whose first element is at `begin`; lanes in which `predicate`
+        does not hold are zero and not read."""
         indices = list(begin) if isinstance(begin, (list, tuple)) else [begin]
         lanes = 1 if dtype is None else _lanes(dtype)
-        if lanes > 1:
+        if lanes > 1 and not isinstance(indices[-1], Ramp):
             indices[-1] = Ramp(indices[-1], 1, lanes)
-        return BufferLoad(self, indices)
+        load = BufferLoad(self, indices)
+        return load if predicate is None else Call(load.dtype, "masked_load", [load, predicate])
 
     def full_region(self) -> BufferRegion:
         """The region that covers the buffer."""

@@ -27,7 +27,7 @@ from relax_mlir.tir import expr as E
 from relax_mlir.tir import operators as O
 from relax_mlir.tir.block_frame import BlockFrame, plain
 from relax_mlir.tir.buffer import Buffer
-from relax_mlir.tir.emit import ExprEmitter, bind_name, lanes_of_access, type_of
+from relax_mlir.tir.emit import ExprEmitter, bind_name, type_of
 from relax_mlir.tir.function import PrimFunc
 from relax_mlir.tir.memory import MemoryStatements
 from relax_mlir.tir.signature import Signature, memref_type
@@ -148,8 +148,11 @@ class PrimFuncBuilder(MemoryStatements):
 
     # -- statements -------------------------------------------------------------------------
 
-    def store(self, buffer: Buffer, value: Any, indices: Sequence[Any]) -> None:
-        """`buffer[indices] = value`; the value is converted to the buffer's dtype."""
+    def store(
+        self, buffer: Buffer, value: Any, indices: Sequence[Any], predicate: Any = None
+    ) -> None:
+        """`buffer[indices] = value`; the value is converted to the buffer's dtype.  Of a vector
+        only the lanes in which `predicate` holds are stored."""
         target = E.BufferLoad(buffer, indices)
         value = O.cast(target.dtype, value)
         if self._frames:
@@ -158,28 +161,35 @@ class PrimFuncBuilder(MemoryStatements):
             accesses.write(buffer, target.indices)
         with self._statement():
             memory = self.emitter.buffer(buffer)
-            if indices and isinstance(target.indices[-1], E.Ramp):
-                self._vector_store(target, value, memory)
+            is_vector = indices and isinstance(target.indices[-1], E.Ramp)
+            if is_vector or predicate is not None:
+                self._vector_store(target, value, memory, predicate)
                 return
             stored = self.emitter.value(value)
             memref.store(stored, memory, self.emitter.indices(target))
 
-    def _vector_store(self, target: E.BufferLoad, value: E.PrimExpr, memory: ir.Value) -> None:
+    def _vector_store(
+        self, target: E.BufferLoad, value: E.PrimExpr, memory: ir.Value, predicate: Any
+    ) -> None:
         stored = self.emitter.value(value)
-        ramp = target.indices[-1]
-        assert isinstance(ramp, E.Ramp)
-        if isinstance(ramp.stride, E.IntImm) and ramp.stride.value == 1:
-            outer = [self.emitter.index(i) for i in target.indices[:-1]]
-            vector.store(stored, memory, [*outer, self.emitter.index(ramp.base)])
+        place, steps = self.emitter.vector_place(target), self.emitter.lane_steps(target)
+        if predicate is None and steps is None:
+            vector.store(stored, memory, place)
             return
-        for lane, access in enumerate(lanes_of_access(target)):
-            element = vector.extract(stored, [], [lane])
-            memref.store(element, memory, self.emitter.indices(access))
+        lanes = E.lanes_of(target.dtype)
+        everywhere = E.Broadcast(E.IntImm("bool", 1), lanes)
+        mask = self.emitter.value(everywhere if predicate is None else E.as_expr(predicate))
+        if steps is None:
+            vector.maskedstore(memory, place, mask, stored)
+        else:
+            vector.scatter(None, memory, place, steps, mask, stored)
 
     def evaluate(self, expr: Any) -> None:
         """Evaluate a call for its effect; other expressions have none and are dropped."""
         expr = E.as_expr(expr)
         self._note(expr)
+        if isinstance(expr, E.BufferRef):
+            expr = E.Call("void", "evaluate", [expr])  # kept: it says that the buffer exists
         if isinstance(expr, E.Call):
             with self._statement():
                 self.emitter.call(expr)

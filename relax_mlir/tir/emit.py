@@ -252,6 +252,35 @@ class ExprEmitter:
         loads = [memref.load(source, self.indices(lane)) for lane in lanes_of_access(expr)]
         return vector.from_elements(type_of(expr.dtype), loads)
 
+    def _masked_load(self, load: E.BufferLoad, predicate: E.PrimExpr) -> ir.Value:
+        memory, indices = self.buffer(load.buffer), self.vector_place(load)
+        kind = type_of(load.dtype)
+        zero = arith.constant(kind, math_ops.constant_attribute(kind, 0))
+        steps = self.lane_steps(load)
+        if steps is not None:
+            return vector.gather(kind, memory, indices, steps, self.value(predicate), zero)
+        return vector.maskedload(kind, memory, indices, self.value(predicate), zero)
+
+    def vector_place(self, access: E.BufferLoad) -> list[ir.Value]:
+        """The indices of the first lane of a vector access.  Raises Error for a scalar access."""
+        *outer, ramp = access.indices
+        if not isinstance(ramp, E.Ramp):
+            raise Error(f"a predicate goes with a vector: {access}")
+        return [*(self.index(i) for i in outer), self.index(ramp.base)]
+
+    def lane_steps(self, access: E.BufferLoad) -> ir.Value | None:
+        """How far the lanes are from the first one; None where they lie side by side."""
+        ramp = access.indices[-1]
+        assert isinstance(ramp, E.Ramp)
+        stride = _as_int(ramp.stride)
+        if stride == 1:
+            return None
+        if stride is None:
+            raise Error(f"a vector access has a constant stride, not {ramp.stride}: {access}")
+        kind = ir.VectorType.get([ramp.lanes], ir.IntegerType.get_signless(32))
+        text = ", ".join(str(lane * stride) for lane in range(ramp.lanes))
+        return arith.constant(kind, ir.Attribute.parse(f"dense<[{text}]> : {kind}"))
+
     def emit_ramp(self, expr: E.Ramp) -> ir.Value:
         lanes = [self.value(expr.base + expr.stride * i) for i in range(expr.lanes)]
         return vector.from_elements(type_of(expr.dtype), lanes)
@@ -266,6 +295,8 @@ class ExprEmitter:
             return math_ops.reinterpret(self.value(expr.args[0]), expr.dtype)
         if expr.op == "address_of" and isinstance(expr.args[0], E.BufferLoad):
             return self._address(expr.args[0])
+        if expr.op == "masked_load" and isinstance(expr.args[0], E.BufferLoad):
+            return self._masked_load(expr.args[0], expr.args[1])
         emit = math_ops.EMITTERS.get(expr.op)
         if emit is None:
             result = self.call(expr)

@@ -112,6 +112,10 @@ def _call(expr: E.Call) -> tuple[str, int]:
     arguments = [
         a.buffer.name if packed and isinstance(a, E.BufferRef) else expr_text(a) for a in expr.args
     ]
+    if expr.op == "masked_load" and isinstance(expr.args[0], E.BufferLoad):
+        load = expr.args[0]
+        indices = ", ".join(expr_text(i) for i in load.indices)
+        return f"{load.buffer.name}.vload([{indices}], predicate={arguments[1]})", _ATOM
     if expr.op == "bitwise_not":
         return f"~{_operand(expr.args[0], 11)}", 11
     if expr.op == "call_function":

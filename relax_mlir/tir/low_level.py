@@ -60,11 +60,12 @@ _DEFAULTS = {"col": 8, "row": 8, "transpose_matrix": False}
 DTYPE_FIRST = (
     "call_extern call_pure_extern call_intrin call_llvm_intrin call_llvm_pure_intrin reinterpret "
     "ptx_mma ptx_mma_sp ptx_ldmatrix ptx_cp_async ptx_cp_async_bulk mma_store mma_fill vectorlow "
-    "vectorhigh vectorcombine get_active_lane_mask masked_load type_annotation "
+    "vectorhigh vectorcombine get_active_lane_mask type_annotation "
     "ptx_ldg32 cooperative_tensor_fill"
 ).split()
 """Calls that name their dtype first, in program text as well."""
 
+# `evaluate` is what the builder makes of `T.evaluate(A.data)`.
 RESULT_DTYPES = {name: dtype for dtype, names in _BY_DTYPE.items() for name in names.split()}
 
 PURE = frozenset(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -82,6 +82,12 @@ class MemoryStatements:
         if self._frames:
             self._frames[-1].local_buffers.append(buffer)
         return buffer
+
+    def annotate_buffer(self, buffer: Buffer, annotations: Mapping[str, Any]) -> None:
+        """Notes for the code generator on the allocation of a buffer."""
+        with self._statement():
+            op = self.emitter.buffers[buffer].owner
+            op.attributes["annotations"] = to_attribute(dict(annotations))
 
     # -- layouts ------------------------------------------------------------------------------
 

@@ -126,6 +126,33 @@ def main(x: R.Tensor):
     _ = R.match_cast(value, R.Prim(value=bits))
     return x
 """,
+    "registered functions as values": """
+@R.function(pure=False)
+def main(x: R.Tensor((4,), "float32")):
+    y = R.call_packed("f", R.ExternFunc("g"), x, sinfo_args=R.Object)
+    return y
+""",
+    "calls by name": """
+@R.function(pure=False)
+def main(x: R.Tensor((2, 3), "int32")):
+    y: R.Tensor((2, 3), "int32") = R.emit_with_sinfo(
+        "relax.builtin.alloc_tensor",
+        (R.shape([2, 3]), R.dtype("int32"), R.prim_value(0), R.str("global")),
+        (R.Tensor((2, 3), dtype="int32"),),
+    )
+    z = R.TupleGetItem((x, y), 1)
+    return z
+""",
+    "windows of symbolic size": """
+@R.function
+def main(p: R.Tensor(("kh", "kw")), x: R.Tensor(("n", "c", "h", "w"), "float32")):
+    n, c, h, w = T.int64(), T.int64(), T.int64(), T.int64()
+    kh, kw = T.int64(), T.int64()
+    gv: R.Tensor((n, c, h - kh + 1, w - kw + 1), "float32") = R.nn.max_pool2d(
+        x, pool_size=[kh, kw]
+    )
+    return gv
+""",
     "planned memory": """
 @R.function(pure=False)
 def main(x: R.Tensor((2, 4), "float32")):

@@ -161,6 +161,68 @@ def func():
     A = T.var("handle")
     T.evaluate(T.tvm_call_cpacked("f", A, dtype="int32"))
 """,
+    "vectors under a predicate": """
+@T.prim_func
+def func(A: T.Buffer((16,), "float32"), B: T.Buffer((16,), "float32")):
+    for i in range(2):
+        load_a = T.meta_var(
+            A.vload([T.Ramp(i * 4, 1, 4)], predicate=T.get_active_lane_mask("uint1x4", i * 4, 14))
+        )
+        B.vstore([T.Ramp(i * 4, 1, 4)], load_a, predicate=T.Broadcast(T.bool(True), 4))
+        B.vstore(
+            [T.Ramp(i, 2, 4)],
+            A.vload([T.Ramp(i, 3, 4)], predicate=T.Ramp(i, 1, 4) < T.Broadcast(3, 4)),
+        )
+""",
+    "buffers that are only named": """
+@T.prim_func
+def func(A: T.Buffer((16, 16), "float32")):
+    for i in range(4):
+        with T.block("b"):
+            vi = T.axis.spatial(4, i)
+            B = T.match_buffer(A[vi * 4 : vi * 4 + 4, 0:16], (4, 16))
+            T.evaluate(B.data)
+""",
+    "notes on allocations": """
+@T.prim_func
+def func(A: T.Buffer((4,), "float32")):
+    B = T.alloc_buffer((4,), annotations={"tirx.volatile": True})
+    C = T.alloc_local([4], "float32")
+    for i in range(4):
+        B[i] = A[i]
+        C[i] = B[i]
+""",
+    "steps that are variables": """
+@T.prim_func
+def func(A: T.Buffer((128,), "float32"), n: T.int32, v: T.int32):
+    for i in T.serial(n, 128, step=v):
+        A[i] = 0.0
+""",
+    "signed numbers from unsigned bits": """
+@T.prim_func
+def func(A: T.Buffer((4,), "uint16"), B: T.Buffer((4,), "float16")):
+    for i in range(4):
+        B[i] = T.Cast("float16", T.Cast("int16", T.bitwise_and(A[i], T.uint16(7))) - T.int16(3))
+""",
+    "symbols beside plain sizes": """
+@T.prim_func
+def func(a: T.handle):
+    n = T.int64()
+    A = T.match_buffer(a, (1, n, 4096), "float16")
+    for i in T.thread_binding((n + 7) // 8, thread="blockIdx.y"):
+        A[0, i, 0] = T.float16(0)
+""",
+    "blocks of the first TVMScript": """
+@T.prim_func
+def func(a: T.handle, b: T.handle) -> None:
+    A = T.match_buffer(a, (128,))
+    B = T.match_buffer(b, (128,))
+    for i in range(0, 63):
+        with T.block([63], "A_0") as vi:
+            A[vi] = vi + 1
+    with T.block([128], "B") as vi:
+        B[vi] = A[vi] * 2.0
+""",
     "fragments": """
 @T.prim_func
 def func(A: T.Buffer((8, 8), "float32", scope="metal.simdgroup"), B: T.Buffer((8, 8), "float32")):

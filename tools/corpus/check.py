@@ -10,7 +10,9 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Outcome:
-    """`stage` is "ok", "closure", or where it failed: "parse", "verify", "mlir", "script"."""
+    """`stage` is "ok", "closure" (a name of the program cannot be found), "refused" (it failed, and
+    its file says that it is not well-formed), or where it failed: "parse", "verify", "mlir",
+    "script"."""
 
     stage: str
     message: str = ""
@@ -37,8 +39,30 @@ def check(text: str, record: Mapping[str, Any], repositories: Mapping[str, str])
     try:
         module = as_module(from_source(text, names, file=record["path"]))
     except Error as error:
-        return Outcome("parse", str(error))
-    return round_trips(module)
+        return _explained(Outcome("parse", str(error)), record, repositories)
+    return _explained(round_trips(module), record, repositories)
+
+
+def _explained(
+    outcome: Outcome, record: Mapping[str, Any], repositories: Mapping[str, str]
+) -> Outcome:
+    """The outcome, or why a failure is none of the parser's: the file extends TVMScript itself, or
+    says that TVM finds the program ill-formed."""
+    from tools.corpus.closures import Unresolved, file_of, registered_names
+    from tools.corpus.records import is_called_ill_formed
+
+    if outcome.stage == "ok":
+        return outcome
+    try:
+        tree = file_of(record, repositories)
+    except Unresolved:
+        return outcome
+    missing = re.search(r"\bT has no '(\w+)'", outcome.message)
+    if missing and missing[1] in registered_names(tree):
+        return Outcome("closure", f"the file itself adds {missing[1]} to TVMScript")
+    if is_called_ill_formed(record, tree):
+        return Outcome("refused", outcome.message)
+    return outcome
 
 
 def as_module(program: Any) -> Any:

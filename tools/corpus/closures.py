@@ -11,6 +11,7 @@ import ast
 import subprocess
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
+from types import CodeType
 from typing import Any
 
 _MISSING = object()
@@ -24,11 +25,32 @@ def resolve(record: Mapping[str, Any], repositories: Mapping[str, str]) -> dict[
     """The values of the record's free names.  Raises Unresolved."""
     if not record["free"]:
         return {}
-    tree = _file(repositories.get(record["source"], ""), record["commit"], record["path"])
+    tree = file_of(record, repositories)
     around = [e.partition(":")[2] for e in record["enclosing"] if not e.startswith("with:")]
     scopes = _scopes(tree, around, record["line"])
     names = _Names(scopes)
     return {name: names[name] for name in record["free"]}
+
+
+def file_of(record: Mapping[str, Any], repositories: Mapping[str, str]) -> ast.Module:
+    """The syntax tree of the file a record is from.  Raises Unresolved when it is not at hand."""
+    return _file(repositories.get(record["source"], ""), record["commit"], record["path"])
+
+
+def registered_names(tree: ast.Module) -> set[str]:
+    """What a file adds to TVMScript itself, with `tvm.script.registry.register`."""
+    return {
+        node.name
+        for node in ast.walk(tree)
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef))
+        and any(ast.unparse(d).rpartition(".")[2] == "register" for d in node.decorator_list)
+    } | {
+        argument.value.rpartition(".")[2]
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("register_op_attr")
+        for argument in node.args[:1]
+        if isinstance(argument, ast.Constant) and isinstance(argument.value, str)
+    }
 
 
 @lru_cache(maxsize=64)
@@ -81,11 +103,16 @@ class _Names(dict[str, Any]):
         return value
 
     def _find(self, name: str) -> Any:
+        empty = _MISSING  # `index_map = None` before a branch gives it another value
         for scope in reversed(self.scopes):
             for statement in _statements(scope):
                 value = self._from_statement(statement, name)
-                if value is not _MISSING:
+                if value is None:
+                    empty = None
+                elif value is not _MISSING:
                     return value
+            if empty is None:
+                return None
             if isinstance(scope, ast.FunctionDef):
                 value = self._parameter(scope, name)
                 if value is not _MISSING:
@@ -131,13 +158,21 @@ class _Names(dict[str, Any]):
         from relax_mlir.script.parser.entry import _StandardNames
 
         code = compile(ast.Expression(node), "<closure>", "eval")
-        for used in code.co_names:
+        for used in _names_in(code):
             if used in _StandardNames._MODULES and used not in self:
                 try:
                     self[used]
                 except Unresolved:
                     self[used] = _StandardNames()[used]
         return eval(code, {"__builtins__": __import__("builtins")}, self)
+
+    def _imports_in(self, node: ast.FunctionDef, known: dict[str, Any]) -> None:
+        """Standard names (`T`, `tvm`) that a helper uses without a statement that can be found."""
+        from relax_mlir.script.parser.entry import _StandardNames
+
+        for used in {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}:
+            if used in _StandardNames._MODULES and used not in known:
+                known[used] = _StandardNames()[used]
 
     def _function(self, node: ast.FunctionDef) -> Any:
         decorators = [ast.unparse(d) for d in node.decorator_list]
@@ -152,6 +187,7 @@ class _Names(dict[str, Any]):
                 known[used] = self[used]
             except Unresolved:
                 continue
+        self._imports_in(node, known)
         exec(code, known)
         return known[node.name]
 
@@ -292,6 +328,14 @@ def _statements(scope: ast.AST) -> Iterator[ast.stmt]:
         if isinstance(node, (ast.If, ast.For, ast.While, ast.With, ast.Try)):
             yield from _statements(node)
             yield from _statements(ast.Module(getattr(node, "orelse", []), []))
+
+
+def _names_in(code: CodeType) -> Iterator[str]:
+    """The names that code uses, that of functions inside of it too."""
+    yield from code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _names_in(constant)
 
 
 def _targets(node: ast.expr) -> set[str]:

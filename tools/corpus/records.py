@@ -88,6 +88,40 @@ def exclusion(record: dict[str, Any]) -> str | None:
     return None
 
 
+def is_called_ill_formed(record: dict[str, Any], tree: ast.Module) -> bool:
+    """Whether the test around a program says that TVM's own check refuses it: the program's name
+    is given to `verify_well_formed` (or `well_formed`) in a `with pytest.raises` or `assert not`.
+    """
+    tests = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef)
+        and node.lineno <= record["line"] <= (node.end_lineno or 0)
+        and any(around == f"def:{node.name}" for around in record["enclosing"])
+    ]
+    checks = [
+        inner
+        for test in tests
+        for node in ast.walk(test)
+        if _says_no(node)
+        for inner in ast.walk(node)
+        if isinstance(inner, ast.Call) and "well_formed" in ast.unparse(inner.func)
+    ]
+    return any(
+        isinstance(name, ast.Name) and name.id == record["name"]
+        for check in checks
+        for argument in check.args
+        for name in ast.walk(argument)
+    )
+
+
+def _says_no(node: ast.AST) -> bool:
+    if isinstance(node, ast.With):
+        return any("raises" in ast.unparse(item.context_expr) for item in node.items)
+    is_negated = isinstance(node, ast.Assert) and isinstance(node.test, ast.UnaryOp)
+    return is_negated and isinstance(node.test.op, ast.Not)  # type: ignore[union-attr]
+
+
 def program_text(record: dict[str, Any]) -> str:
     """The program with the imports it needs and the decorators that are TVMScript's."""
     tree = ast.parse(record["code"])
@@ -98,8 +132,8 @@ def program_text(record: dict[str, Any]) -> str:
         definition.decorator_list = [d for d in definition.decorator_list if _is_dialect(d)]
     body = ast.unparse(ast.Module([definition], []))
     used = set(re.findall(r"\w+", body))
-    imports = [_plain(line) for line in record["imports"] if _binds(line) & used]
-    return "\n".join([*imports, "", body, ""])
+    imports = [_plain(line, used) for line in record["imports"] if _binds(line) & used]
+    return "\n".join([*dict.fromkeys(imports), "", body, ""])
 
 
 def _decorate(definition: ast.FunctionDef | ast.ClassDef) -> None:
@@ -118,9 +152,13 @@ def _is_dialect(decorator: ast.expr) -> bool:
     return ast.unparse(called).rpartition(".")[2] in _DECORATORS
 
 
-def _plain(line: str) -> str:
-    """An import without the modules that it loads for the file's other code."""
+def _plain(line: str, used: set[str]) -> str:
+    """An import without what it loads for the file's other code."""
     (statement,) = ast.parse(line).body
+    assert isinstance(statement, (ast.Import, ast.ImportFrom))
+    statement.names = [
+        a for a in statement.names if (a.asname or a.name.partition(".")[0]) in used
+    ]
     if isinstance(statement, ast.Import):
         for alias in statement.names:
             alias.name = alias.name if alias.asname else alias.name.partition(".")[0]

@@ -21,6 +21,8 @@ from tools.corpus.check import Outcome
 from tools.corpus.records import Program, load
 from tools.corpus.workers import run
 
+_NO_FAILURES = ("ok", "closure", "refused")
+
 
 def main() -> None:
     """Run the programs and print the report."""
@@ -63,7 +65,7 @@ def _choose(programs: dict[str, Program], options: argparse.Namespace) -> dict[s
         failed = {
             row["key"]
             for row in map(json.loads, options.failed.read_text().splitlines())
-            if row["stage"] not in ("ok", "closure")
+            if row["stage"] not in _NO_FAILURES
         }
         keys = [key for key in programs if key in failed]
     return {
@@ -79,8 +81,8 @@ def report(
 ) -> str:
     """The table by era, and the reasons of the rest."""
     eras = sorted({era for p in programs.values() for era in p.eras}, key=_era_order)
-    titles = ("era", "left out", "closures", "tried", "parse", "round-trip", "share")
-    lines = [f"| {' | '.join(titles)} |", "|---|" + "---:|" * 6]
+    titles = ("era", "left out", "closures", "refused", "tried", "parse", "round-trip", "share")
+    lines = [f"| {' | '.join(titles)} |", "|---|" + "---:|" * (len(titles) - 1)]
     for era in [*eras, "all (distinct)"]:
         stages = Counter(
             outcome.stage
@@ -88,15 +90,15 @@ def report(
             if era in programs[key].eras or era == "all (distinct)"
         )
         out = sum(n for (e, _), n in left_out.items() if e == era)
-        unresolved = stages.pop("closure", 0)
+        unresolved, refused = stages.pop("closure", 0), stages.pop("refused", 0)
         tried = stages.total()
         parsed = tried - sum(stages[s] for s in ("parse", "internal", "crash", "timeout"))
         share = f"{100 * stages['ok'] / tried:.1f} %" if tried else ""
-        cells = (era, out, unresolved, tried, parsed, stages["ok"], share)
+        cells = (era, out, unresolved, refused, tried, parsed, stages["ok"], share)
         lines.append(f"| {' | '.join(map(str, cells))} |")
     lines += ["", "Reasons (distinct programs):"]
     counted = Counter(
-        (o.stage, o.reason) for o in outcomes.values() if o.stage not in ("ok", "closure")
+        (o.stage, o.reason) for o in outcomes.values() if o.stage not in _NO_FAILURES
     )
     examples = {(o.stage, o.reason): programs[k].where for k, o in outcomes.items()}
     for reason, count in counted.most_common(reasons):

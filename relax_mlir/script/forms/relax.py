@@ -138,6 +138,7 @@ class TEForm:
     function: Any
     args: Sequence[Any]
     keywords: Mapping[str, Any]
+    name: str = ""
 
 
 @dataclass(frozen=True)
@@ -163,8 +164,26 @@ def device(device_type: Any, device_id: int = 0) -> Any:
 
 
 def emit_te(func: Any, *args: Any, **keywords: Any) -> TEForm:
-    """`R.emit_te(te_function, x, y)`: a kernel made from a te function, and its call."""
-    return TEForm(func, args, keywords)
+    """`R.emit_te(te_function, x, y)`: a kernel made from a te function, and its call.
+
+    `primfunc_name_hint` names the kernel.
+    """
+    name = keywords.pop("primfunc_name_hint", "")
+    return TEForm(func, args, keywords, name)
+
+
+def emit_with_sinfo(op: str, args: Sequence[Any], sinfo_args: Any = None) -> Expr:
+    """`R.emit_with_sinfo("relax.builtin.alloc_tensor", args, sinfo)`: a call of an operator or a
+    registered function by its name."""
+    from relax_mlir.relax import op as operators
+
+    function: Any = operators
+    given = list(args) if isinstance(args, (list, tuple)) else [args]
+    if not op.startswith("relax."):
+        return operators.call_packed(op, *given, sinfo_args=sinfo_args)
+    for part in op.removeprefix("relax.").split("."):
+        function = getattr(function, part)
+    return function(*given)
 
 
 def dataflow() -> DataflowForm:

@@ -31,6 +31,7 @@ class StoreForm:
     buffer: Any
     value: Any
     indices: Any
+    predicate: Any = None
 
 
 @dataclass
@@ -91,10 +92,8 @@ def evaluate(value: Any) -> EvaluateForm:
 
 
 def buffer_store(buffer: Any, value: Any, indices: Any, predicate: Any = None) -> StoreForm:
-    """Store one element.  Raises TypeError when a predicate is given."""
-    if predicate is not None:
-        raise TypeError("a store with a predicate is not supported")
-    return StoreForm(buffer, value, indices)
+    """Store one element, or the lanes of a vector in which the predicate holds."""
+    return StoreForm(buffer, value, indices, predicate)
 
 
 def assert_(condition: Any, message: str = "") -> AssertForm:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -85,6 +85,7 @@ class BufferForm:
     how: str = "param"
     properties: dict[str, Any] = field(default_factory=dict)
     data: Any = None
+    annotations: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass
@@ -119,6 +120,8 @@ def buffer_form(
     type: str = "",
     name: str = "",
     allocated_addr: Any = None,
+    annotations: Mapping[str, Any] | None = None,
+    mem_scope: str = "",
 ) -> BufferForm:
     """A BufferForm from the arguments that TVM's buffer functions take.
 
@@ -126,7 +129,7 @@ def buffer_form(
     """
     del elem_bytes, logical_scope, name, allocated_addr
     # The first TVMScript's names.
-    dtype, buffer_type = dtypes or dtype, buffer_type or type
+    dtype, buffer_type, scope = dtypes or dtype, buffer_type or type, mem_scope or scope
     if byte_offset is not None:
         raise TypeError("a buffer with 'byte_offset' is not supported")
     if layout not in (None, "default"):
@@ -145,7 +148,7 @@ def buffer_form(
     kept = {k: v for k, v in given.items() if v not in (None, 0, "", "global") or k == "scope"}
     if kept.get("scope") == "global":
         del kept["scope"]
-    return BufferForm(sizes, dtype_name(dtype), how, kept, data)
+    return BufferForm(sizes, dtype_name(dtype), how, kept, data, annotations or {})
 
 
 def dtype_name(dtype: Any) -> str:
@@ -170,6 +173,11 @@ class BufferType:
 def alloc_buffer(shape: Any, dtype: Any = "float32", *args: Any, **options: Any) -> BufferForm:
     """`T.alloc_buffer`: a buffer that lives for the block or function it stands in."""
     return buffer_form("alloc", shape, dtype, *args, **options)
+
+
+def alloc_local(shape: Any, dtype: Any = "float32", *args: Any, **options: Any) -> BufferForm:
+    """`T.alloc_local`: a buffer of each thread's own."""
+    return buffer_form("alloc", shape, dtype, *args, **{"scope": "local", **options})
 
 
 def decl_buffer(shape: Any, dtype: Any = "float32", *args: Any, **options: Any) -> BufferForm:

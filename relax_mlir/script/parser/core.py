@@ -162,6 +162,12 @@ class DialectParser:
     def visit_pass(self, node: ast.Pass) -> None:
         """`pass` does nothing."""
 
+    def visit_nonlocal(self, node: ast.Nonlocal) -> None:
+        """Tells Python whose a name is; names are found so anyway."""
+
+    def visit_global(self, node: ast.Global) -> None:
+        """As `nonlocal`."""
+
     # -- services -------------------------------------------------------------------------------
 
     def span(self, node: ast.AST) -> Span:

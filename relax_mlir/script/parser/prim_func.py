@@ -204,13 +204,14 @@ class TirParser(SignatureParser):
             return None
         buffer = self.evaluate(node.func.value)
         (begin, value), keywords = self.evaluate.arguments(node)
+        predicate = keywords.pop("predicate", None)
         if keywords:
-            raise self.error("a store with a predicate is not supported", node)
+            raise self.error(f"vstore takes no argument '{next(iter(keywords))}'", node)
         indices = list(begin) if isinstance(begin, (list, tuple)) else [begin]
         lanes = lanes_of(as_expr(value).dtype)
         if lanes > 1 and not isinstance(indices[-1], Ramp):
             indices[-1] = Ramp(indices[-1], 1, lanes)
-        return StoreForm(buffer, value, indices)
+        return StoreForm(buffer, value, indices, predicate)
 
     def visit_assign(self, node: ast.Assign) -> None:
         if any(isinstance(t, ast.Name) and t.id in self.early for t in node.targets):
@@ -280,7 +281,14 @@ class TirParser(SignatureParser):
             raise self.error(f"only elements of buffers can be assigned, not of a {kind}", target)
         self.store(buffer, self.evaluate(target.slice), value, target)
 
-    def store(self, buffer: Buffer | BufferView, indices: Any, value: Any, node: ast.AST) -> None:
+    def store(
+        self,
+        buffer: Buffer | BufferView,
+        indices: Any,
+        value: Any,
+        node: ast.AST,
+        predicate: Any = None,
+    ) -> None:
         """`buffer[indices] = value`, the value converted to the buffer's dtype."""
         value = memory_forms.as_vector(value)
         if isinstance(value, _MEMORY):
@@ -291,7 +299,7 @@ class TirParser(SignatureParser):
         if isinstance(value, (bool, int, float)):
             value = operators.const(value, access.dtype)
         converted = operators.cast(access.dtype, as_expr(value))
-        self.builder.store(access.buffer, converted, list(access.indices))
+        self.builder.store(access.buffer, converted, list(access.indices), predicate)
 
     def visit_augassign(self, node: ast.AugAssign) -> None:
         operation = BINARY[type(node.op)]

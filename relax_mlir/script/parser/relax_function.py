@@ -214,7 +214,7 @@ class RelaxParser(DialectParser):
         if module is None:
             raise TypeError("R.emit_te makes a kernel of the module: write the function in one")
         made = call_te_arguments(form.function, form.args, form.keywords)
-        base = name = getattr(form.function, "__name__", "te_function").strip("<>")
+        base = name = form.name or getattr(form.function, "__name__", "te_function").strip("<>")
         while name in module.functions:
             base, _, number = name.partition("_te")
             name = f"{base}_te{int(number or 0) + 1}"

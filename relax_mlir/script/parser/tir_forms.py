@@ -15,7 +15,6 @@ from relax_mlir.script.forms.blocks import (
     BlockAttrForm,
     BlockForm,
     InitForm,
-    OpenAxis,
     WhereForm,
 )
 from relax_mlir.script.forms.loops import LoopForm, builtin_range, difference
@@ -39,7 +38,7 @@ from relax_mlir.script.forms.views import (
     PreflattenedForm,
     RealizeForm,
 )
-from relax_mlir.script.parser import memory_forms
+from relax_mlir.script.parser import memory_forms, old_blocks
 from relax_mlir.script.parser.environment import Environment, VariableTable
 from relax_mlir.script.parser.evaluator import Evaluator
 from relax_mlir.script.parser.handles import Handle
@@ -69,11 +68,12 @@ def loop(parser: TirParser, form: LoopForm, index: int, name: str) -> Iterator[P
     """Open loop `index` of a form; gives the loop variable (an expression if there is a step)."""
     builder = parser.builder
     first, extent = form.extents()[index]
-    start, step = first, _constant(form.step)
+    start, known = first, _constant(form.step)
     annotations = python_value(form.annotations)
-    if step is None or step <= 0:
-        raise ValueError("the step of a loop must be a positive constant")
-    if step != 1:
+    if (known is None and not isinstance(form.step, PrimExpr)) or (known or 1) < 1:
+        raise ValueError(f"the step of a loop must be positive, not {form.step}")
+    step = form.step if known is None else known
+    if known != 1:
         start, extent = 0, operators.ceildiv(extent, step)
     with builder.for_(
         form.kind,
@@ -84,7 +84,7 @@ def loop(parser: TirParser, form: LoopForm, index: int, name: str) -> Iterator[P
         thread=form.thread,
         annotations=annotations or None,
     ) as variable:
-        if step != 1:
+        if known != 1:
             yield operators.add(first, operators.multiply(variable, step))
             return
         parser.loops[variable] = (start, extent)
@@ -111,55 +111,24 @@ def _block(parser: TirParser, form: BlockForm, node: ast.AST) -> Iterator[Any]:
             parser.blocks.pop()
         return
     with ExitStack() as around:
-        values = _own_loops(parser, form, node, around)
+        values = old_blocks.axis_values(parser, form, node, around)
         frame = around.enter_context(parser.builder.block(form.name))
         parser.blocks.append(frame)
         try:
             target = getattr(node, "optional_vars", None)
             old = form.axes is not None or isinstance(target, (ast.Tuple, ast.List))
             if values:
-                yield [
+                opened = old_blocks.open_axes(form, target)
+                axes = opened if isinstance(opened, list) else [opened]
+                made = [
                     _axis(parser, a.name, AxisForm([a.kind], [a.domain], [v]), node)
-                    for a, v in zip(_open_axes(form, target), values, strict=True)
+                    for a, v in zip(axes, values, strict=True)
                 ]
+                yield made if isinstance(opened, list) else made[0]
             else:
-                yield _open_axes(form, target) if old else frame
+                yield old_blocks.open_axes(form, target) if old else frame
         finally:
             parser.blocks.pop()
-
-
-def _own_loops(
-    parser: TirParser, form: BlockForm, item: ast.AST, around: ExitStack
-) -> list[PrimExpr]:
-    """The loops around an old block whose body binds none of its axes: one for each."""
-    statement = next(
-        (n for n in ast.walk(parser.context.node) if isinstance(n, ast.With) and item in n.items),
-        None,
-    )
-    target = getattr(item, "optional_vars", None)
-    if not form.axes or statement is None or not hasattr(target, "elts"):
-        return []
-    calls = [n.func for s in statement.body for n in ast.walk(s) if isinstance(n, ast.Call)]
-    if any(isinstance(c, ast.Attribute) and c.attr == "bind" for c in calls):
-        return []
-    domains = [d if isinstance(d, tuple) else (0, d) for _, d in form.axes]
-    return [
-        around.enter_context(loop(parser, LoopForm("serial", [domain]), 0, f"i{i}"))
-        for i, domain in enumerate(domains)
-    ]
-
-
-def _open_axes(form: BlockForm, target: Any) -> Any:
-    """The axes of a block of the first TVMScript, which `T.bind` gives their values."""
-    names = getattr(target, "elts", [] if target is None else [target])
-    axes = form.axes or []
-    if len(names) != len(axes):
-        raise ValueError(f"{len(names)} names for {len(axes)} axes")
-    opened = [
-        OpenAxis(getattr(n, "id", ""), kind, domain)
-        for n, (kind, domain) in zip(names, axes, strict=True)
-    ]
-    return opened if hasattr(target, "elts") else opened[0] if opened else None
 
 
 def _bind_axis(parser: TirParser, form: AxisBindingForm, node: ast.AST) -> None:
@@ -285,7 +254,10 @@ def _buffer(parser: TirParser, name: str, form: BufferForm, node: ast.AST) -> An
         return memory_forms.on_storage(parser, name, form, shape)
     buffer = Buffer(name, shape, form.dtype, **parser.properties(form))
     here = not memory_forms.known_outside(parser, buffer)
-    return parser.builder.allocate(buffer, here=here)
+    made = parser.builder.allocate(buffer, here=here)
+    if form.annotations:
+        parser.builder.annotate_buffer(made, python_value(form.annotations))
+    return made
 
 
 @contextmanager
@@ -441,7 +413,7 @@ def _evaluate(parser: TirParser, form: EvaluateForm, node: ast.AST) -> None:
 
 def _store(parser: TirParser, form: StoreForm, node: ast.AST) -> None:
     indices = form.indices if isinstance(form.indices, (list, tuple)) else [form.indices]
-    parser.store(form.buffer, tuple(indices), form.value, node)
+    parser.store(form.buffer, tuple(indices), form.value, node, form.predicate)
 
 
 def _assert(parser: TirParser, form: AssertForm, node: ast.AST) -> None:

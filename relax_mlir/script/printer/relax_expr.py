@@ -165,6 +165,13 @@ def _tuple(self: ExprPrinter, expr: nodes.Tuple) -> str:
     return f"({inner},)" if len(expr.fields) == 1 else f"({inner})"
 
 
+def _tuple_get_item(self: ExprPrinter, expr: nodes.TupleGetItem) -> str:
+    text = self.text(expr.tuple_value)
+    if isinstance(expr.tuple_value, nodes.Tuple):  # Python would take the field out itself
+        return self.call("TupleGetItem", [text, str(expr.index)])
+    return f"{text}[{expr.index}]"
+
+
 def _call(self: ExprPrinter, expr: nodes.Call) -> str:
     name = getattr(expr.op, "name", None)
     special = _CALLS.get(name) if isinstance(name, str) else None
@@ -270,5 +277,5 @@ _TEXTS: list[tuple[type[nodes.Expr], Callable[[ExprPrinter, Any], str]]] = [
     (nodes.FunctionRef, lambda self, expr: self.global_name(expr.var.name_hint)),
     (nodes.ExternFunc, lambda self, expr: self.call("ExternFunc", [_quoted(expr)])),
     (nodes.Tuple, _tuple),
-    (nodes.TupleGetItem, lambda self, expr: f"{self.text(expr.tuple_value)}[{expr.index}]"),
+    (nodes.TupleGetItem, _tuple_get_item),
 ]

@@ -233,7 +233,11 @@ class PrimFuncPrinter:
     def alloc(self, op: ir.Operation) -> None:
         buffer = self.declare(op, list(op.operands))
         dtype = [] if buffer.dtype == "float32" else [f'"{buffer.dtype}"']
-        arguments = ", ".join([self.shape(buffer.shape), *dtype, *self.buffer_options(buffer)])
+        options = self.buffer_options(buffer)
+        if "annotations" in op.attributes:
+            notes = from_attribute(op.attributes["annotations"])
+            options.append(f"annotations={self._annotations(notes)}")
+        arguments = ", ".join([self.shape(buffer.shape), *dtype, *options])
         word = self.words["alloc"] if _in_prologue(op) else "decl_buffer"
         self.printer.line(f"{buffer.name} = {self.T}.{word}({arguments})")
 
@@ -293,8 +297,11 @@ class PrimFuncPrinter:
             return False
         if used:
             self.let(op)
-        else:
-            self.printer.line(f"{self.T}.evaluate({expr_text(read_call(self.reader, op))})")
+            return True
+        call: E.PrimExpr = read_call(self.reader, op)
+        if _string(op.attributes, "callee") == "evaluate":
+            (call,) = E.children(call)
+        self.printer.line(f"{self.T}.evaluate({expr_text(call)})")
         return True
 
     def assertion(self, op: ir.Operation) -> None:
@@ -551,6 +558,8 @@ _STATEMENTS: dict[str, Callable[[PrimFuncPrinter, ir.Operation], Any]] = {
     "tir.free_variable": PrimFuncPrinter.free_variable,
     "memref.store": PrimFuncPrinter.store,
     "vector.store": PrimFuncPrinter.store,
+    "vector.maskedstore": tir_memory.masked_store,
+    "vector.scatter": tir_memory.masked_store,
     "scf.if": PrimFuncPrinter.branch,
     "scf.while": PrimFuncPrinter.while_loop,
     "cf.assert": PrimFuncPrinter.assertion,

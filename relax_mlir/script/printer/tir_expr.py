@@ -350,10 +350,15 @@ def _compare_floats(reader: ExprReader, op: ir.Operation, hint: str | None) -> E
     raise Error(f"a comparison with predicate '{predicate}' has no TVMScript spelling")
 
 
-def _cast(unsigned: bool = False, unsigned_source: bool = False) -> Reader:
+def _cast(
+    unsigned: bool = False, unsigned_source: bool = False, any_source: bool = False
+) -> Reader:
     def read(reader: ExprReader, op: ir.Operation, hint: str | None) -> E.PrimExpr:
         source = op.operands[0]
         value = reader.read(source, _unsigned(source) if unsigned_source else None)
+        as_it_is = unsigned_source or any_source
+        if not as_it_is and dtypes.is_unsigned(E.scalar_dtype(value.dtype)):
+            value = raw(E.Cast, value.dtype.removeprefix("u"), value=value)  # the same bits
         target = natural_dtype(op.results[0].type)
         scalar = E.scalar_dtype(target)
         if hint and dtypes.is_integer(E.scalar_dtype(hint)) and dtypes.is_integer(scalar):
@@ -403,6 +408,46 @@ def _vector_load(reader: ExprReader, op: ir.Operation, hint: str | None) -> E.Pr
     *outer, start = [reader.read(v, buffer.index_dtype) for v in list(op.operands)[1:]]
     ramp = E.Ramp(start, E.IntImm(start.dtype, 1), lanes)
     return raw(E.BufferLoad, f"{buffer.dtype}x{lanes}", buffer=buffer, indices=(*outer, ramp))
+
+
+def masked_place(
+    reader: ExprReader,
+    memory: ir.Value,
+    places: list[ir.Value],
+    lanes: int,
+    steps: ir.Value | None = None,
+) -> Any:
+    """The vector access of a masked load or store; `steps` are the lanes' distances from the
+    first one, if not one each."""
+    buffer = reader.buffer(memory)
+    *outer, start = [reader.read(v, buffer.index_dtype) for v in places]
+    stride = 1
+    if steps is not None:
+        distances = list(ir.DenseIntElementsAttr(_constant_of(steps)))
+        stride = distances[1] if len(distances) > 1 else 1
+        if distances != [lane * stride for lane in range(lanes)]:
+            raise Error(f"lanes at {distances} have no TVMScript spelling")
+    ramp = E.Ramp(start, E.IntImm(start.dtype, stride), lanes)
+    return raw(E.BufferLoad, f"{buffer.dtype}x{lanes}", buffer=buffer, indices=(*outer, ramp))
+
+
+def _masked_load(reader: ExprReader, op: ir.Operation, hint: str | None) -> E.PrimExpr:
+    memory, *places, mask, other = list(op.operands)
+    stored = _constant_of(other)
+    if not isinstance(stored, ir.DenseElementsAttr) or not stored.is_splat or (
+        getattr(stored.get_splat_value(), "value", None) != 0
+    ):
+        raise Error(f"a masked load whose other lanes are not zero has no TVMScript spelling: {op}")
+    steps = places.pop() if op.name == "vector.gather" else None
+    load = masked_place(reader, memory, places, op.results[0].type.shape[0], steps)
+    return raw(E.Call, load.dtype, op="masked_load", args=(load, reader.read(mask)))
+
+
+def _constant_of(value: ir.Value) -> ir.Attribute | None:
+    owner = value.owner
+    if isinstance(owner, ir.Block) or owner.name != "arith.constant":
+        return None
+    return owner.attributes["value"]
 
 
 def _broadcast(reader: ExprReader, op: ir.Operation, hint: str | None) -> E.PrimExpr:
@@ -527,13 +572,16 @@ READERS: dict[str, Reader] = {
     "arith.cmpf": _compare_floats,
     "arith.select": _select,
     "arith.bitcast": _bitcast,
-    **{f"arith.{op}": _cast() for op in "extf truncf extsi trunci sitofp fptosi".split()},
+    **{f"arith.{op}": _cast() for op in "extf truncf extsi sitofp fptosi".split()},
+    "arith.trunci": _cast(any_source=True),
     **{f"arith.{op}": _cast(unsigned_source=True) for op in ("extui", "uitofp")},
     "arith.fptoui": _cast(unsigned=True),
     **{f"math.{op}": _intrinsic(name) for op, name in _MATH.items()},
     "memref.load": _load,
     "memref.dim": _dimension,
     "vector.load": _vector_load,
+    "vector.maskedload": _masked_load,
+    "vector.gather": _masked_load,
     "vector.broadcast": _broadcast,
     "vector.from_elements": _from_elements,
     "scf.if": _if_then_else,
@@ -541,4 +589,12 @@ READERS: dict[str, Reader] = {
 }
 """Operation -> how to read it."""
 
-__all__ = ["READERS", "ExprReader", "is_constant", "natural_dtype", "raw", "read_call"]
+__all__ = [
+    "READERS",
+    "ExprReader",
+    "is_constant",
+    "masked_place",
+    "natural_dtype",
+    "raw",
+    "read_call",
+]

@@ -12,7 +12,7 @@ from relax_mlir.dialects.names import name_of
 from relax_mlir.mlir import ir
 from relax_mlir.tir.low_level import PURE
 
-_READS = ("memref.load", "vector.load")
+_READS = ("memref.load", "vector.load", "vector.maskedload", "vector.gather")
 _HEADER = (
     "tir.read", "tir.write", "memref.dim", "tir.alloc_buffer", "tir.decl_buffer", "memref.subview",
     "tir.alloc_const", "tir.free_variable",

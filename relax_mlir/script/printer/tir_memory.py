@@ -12,7 +12,7 @@ from relax_mlir.dialects.attributes import from_attribute
 from relax_mlir.ir.text import name_of
 from relax_mlir.mlir import ir
 from relax_mlir.script.printer.core import literal
-from relax_mlir.script.printer.tir_expr import READERS, ExprReader, raw
+from relax_mlir.script.printer.tir_expr import READERS, ExprReader, masked_place, raw
 from relax_mlir.tir import expr as E
 from relax_mlir.tir.buffer import Buffer
 from relax_mlir.tir.expr_text import expr_text
@@ -122,6 +122,23 @@ def attr(printer: PrimFuncPrinter, op: ir.Operation) -> None:
     key = literal(ir.StringAttr(op.attributes["key"]).value)
     printer.printer.line(f"with {printer.T}.attr({texts[0]}, {key}, {texts[1]}):")
     printer.region(op.regions[0])
+
+
+def masked_store(printer: PrimFuncPrinter, op: ir.Operation) -> None:
+    """`A.vstore([T.Ramp(i, 1, 4)], value, predicate=mask)`; with all lanes, an assignment."""
+    memory, *places, mask, value = list(op.operands)
+    steps = places.pop() if op.name == "vector.scatter" else None
+    lanes = ir.VectorType(value.type).shape[0]
+    place = masked_place(printer.reader, memory, places, lanes, steps)
+    stored = expr_text(printer.reader.read(value, place.buffer.dtype))
+    predicate = printer.reader.read(mask)
+    lane = predicate.value if isinstance(predicate, E.Broadcast) else predicate
+    if op.name == "vector.scatter" and isinstance(lane, E.IntImm) and lane.value:
+        printer.printer.line(f"{expr_text(place)} = {stored}")
+        return
+    indices = ", ".join(expr_text(i) for i in place.indices)
+    line = f"{place.buffer.name}.vstore([{indices}], {stored}, predicate={expr_text(predicate)})"
+    printer.printer.line(line)
 
 
 # -- expressions ----------------------------------------------------------------------------------
