@@ -82,7 +82,8 @@ _EPOCHS = _Epochs()
 
 @dataclass
 class EmulatedKernel:
-    """One kernel.  `kinds` are the types of its arguments: "ptr", "i64", "f32" ..."""
+    """One kernel.  `kinds` are the types of its arguments: "ptr", "i64", "f32" ...; granules are
+    binary logarithms of the bytes of global and of shared memory that share a shadow."""
 
     name: str
     kinds: tuple[str, ...]
@@ -93,6 +94,7 @@ class EmulatedKernel:
     address: int
     engine: Engine
     granule: int = 0
+    shared_granule: int = 0
 
     def launch(
         self, grid: Extents, block: Extents, shared_bytes: int, args: Sequence[Any],
@@ -255,8 +257,10 @@ class _Launch:
         ):
             known = self._memory(size)
             self.state[int(word) // 8] = known
-            shadow = self._memory(size * SHADOW_BYTES) if kind is RegionKind.SHARED else 0
-            rows.append((base, size, known, shadow, 0, kind))
+            granule = kernel.shared_granule
+            count = (size >> granule) + 1
+            shadow = self._memory(count * SHADOW_BYTES) if kind is RegionKind.SHARED else 0
+            rows.append((base, size, known, shadow, granule, kind))
         for block in {block.address: block for block in blocks}.values():
             known = 0 if block.initialised is None else block.initialised.ctypes.data
             shadow = block.shadow(kernel.granule).ctypes.data
@@ -306,10 +310,10 @@ def compile_kernels(
     for symbol in EMULATOR_SYMBOLS:
         engine.define(symbol, functions[symbol])
     addresses = read_addresses(engine, list(found))
-    granule = _granule(sites)
+    granules = [_granule(sites, space) for space in ("global", "shared")]
     return {
         name: EmulatedKernel(
-            name, kinds, shared, local, sites, checks, addresses[name], engine, granule
+            name, kinds, shared, local, sites, checks, addresses[name], engine, *granules
         )
         for name, (kinds, shared, local) in found.items()
     }
@@ -331,12 +335,12 @@ def _kernel_attributes(module: ir.Module) -> dict[str, tuple[tuple[str, ...], in
 _ELEMENT_BYTES = {"f64": 8, "i64": 8, "index": 8, "f32": 4, "i32": 4, "f16": 2, "bf16": 2, "i16": 2}
 
 
-def _granule(sites: Sequence[Site]) -> int:
-    """Binary logarithm of the smallest element that the kernels touch in global memory."""
+def _granule(sites: Sequence[Site], space: str) -> int:
+    """Binary logarithm of the smallest element that the kernels touch in a memory space."""
     sizes = [
         _ELEMENT_BYTES.get(site.dtype, 1)
         for site in sites
-        if site.buffer and site.space == "global"
+        if site.buffer and site.space == space
     ]
     return min(sizes, default=1).bit_length() - 1
 
