@@ -96,7 +96,7 @@ def special_register(writer: KernelWriter, op: ir.Operation) -> None:
         _replace(writer, op, writer.word(Word[f"{what}_{axis}"]))
 
 
-@handles("gpu.barrier", "nvvm.barrier0", "nvvm.barrier")
+@handles("gpu.barrier", "nvvm.barrier")
 def barrier(writer: KernelWriter, op: ir.Operation) -> None:
     of_warp = "scope" in op.attributes and "subgroup" in str(op.attributes["scope"])
     event = Event.WARP_BARRIER if of_warp else Event.BARRIER

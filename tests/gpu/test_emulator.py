@@ -440,3 +440,79 @@ def test_options_are_checked() -> None:
         pass
     with pytest.raises(TypeError), emulator.options(speed=3):
         pass
+
+
+# -- the nvvm dialect's own forms -------------------------------------------------------------
+@pytest.mark.parametrize("order", ["forward", "reverse"])
+def test_nvvm_registers_shuffles_and_votes(order: str) -> None:
+    body = """
+    %tid = nvvm.read.ptx.sreg.tid.x : i32
+    %ntid = nvvm.read.ptx.sreg.ntid.x : i32
+    %ctaid = nvvm.read.ptx.sreg.ctaid.x : i32
+    %lane = nvvm.read.ptx.sreg.laneid : i32
+    %base = arith.muli %ctaid, %ntid : i32
+    %g = arith.addi %base, %tid : i32
+    %t = arith.index_cast %g : i32 to index
+    %all = arith.constant -1 : i32
+    %one = arith.constant 1 : i32
+    %clamp = arith.constant 31 : i32
+    %r = nvvm.shfl.sync bfly %all, %g, %one, %clamp : i32 -> i32
+    memref.store %r, %x[%t] : memref<128xi32>
+    %bit = arith.andi %tid, %one : i32
+    %odd = arith.cmpi eq, %bit, %one : i32
+    %votes = nvvm.vote.sync ballot %all, %odd -> i32
+    memref.store %votes, %y[%t] : memref<128xi32>
+    %any = nvvm.vote.sync any %all, %odd -> i1
+    %every = nvvm.vote.sync all %all, %odd -> i1
+    %a = arith.extui %any : i1 to i32
+    %e = arith.extui %every : i1 to i32
+    %a2 = arith.addi %a, %a : i32
+    %both = arith.addi %a2, %e : i32
+    memref.store %both, %z[%t] : memref<128xi32>
+    nvvm.barrier
+    """
+    x, y, z = (np.zeros(128, np.int32) for _ in range(3))
+    signature = ", ".join(f"%{name}: memref<128xi32>" for name in "xyz")
+    launch(module(body, signature), (64,), [x, y, z], (2,), order=order)
+    np.testing.assert_array_equal(x, np.arange(128) ^ 1)
+    assert set(y.view(np.uint32)) == {0xAAAAAAAA}
+    assert set(z) == {2}
+
+
+@pytest.mark.parametrize("wait", [True, False])
+def test_nvvm_asynchronous_copies(wait: bool) -> None:
+    body = """
+    %t = gpu.thread_id x
+    %i = arith.muli %t, %c4 : index
+    %sp = memref.extract_aligned_pointer_as_index %s : memref<128xf32, #gpu.address_space<workgroup>> -> index
+    %xp = memref.extract_aligned_pointer_as_index %x : memref<128xf32> -> index
+    %off = arith.muli %i, %c4 : index
+    %sa = arith.addi %sp, %off : index
+    %xa = arith.addi %xp, %off : index
+    %si = arith.index_cast %sa : index to i64
+    %xi = arith.index_cast %xa : index to i64
+    %to = llvm.inttoptr %si : i64 to !llvm.ptr<3>
+    %from = llvm.inttoptr %xi : i64 to !llvm.ptr<1>
+    nvvm.cp.async.shared.global %to, %from, 16, cache = ca : !llvm.ptr<3>, !llvm.ptr<1>
+    nvvm.cp.async.commit.group
+    @wait nvvm.cp.async.wait.group 0
+    gpu.barrier
+    %n = arith.constant 31 : index
+    %m = arith.subi %n, %t : index
+    %j = arith.muli %m, %c4 : index
+    %v = vector.load %s[%j] : memref<128xf32, #gpu.address_space<workgroup>>, vector<4xf32>
+    vector.store %v, %y[%i] : memref<128xf32>, vector<4xf32>
+    """  # noqa: E501
+    signature = "%x: memref<128xf32>, %y: memref<128xf32>"
+    text = module(body, signature, shared=f'%s: memref<128xf32, {WG}> loc("staged")',
+                  leave_out=() if wait else ("wait",))  # fmt: skip
+    storage = np.zeros(160, np.float32)
+    start = (-storage.ctypes.data % 16) // 4
+    x, y = storage[start : start + 128], np.zeros(128, np.float32)
+    x[:] = np.arange(128)
+    if wait:
+        launch(text, (32,), [x, y])
+        np.testing.assert_array_equal(y, x.reshape(32, 4)[::-1].reshape(-1))
+    else:
+        error = refused(text, (32,), [x, y])
+        assert error.buffer == "staged" and "asynchronous copy" in str(error)
