@@ -6,12 +6,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 
 import relax_mlir
 from relax_mlir import dlight, te
 from relax_mlir.dlight.base.transform import apply_rules
+from relax_mlir.dlight.gpu.matmul_tensor_cores import MatmulTensorization
 from relax_mlir.ir import IRModule
 from relax_mlir.script import tir as T
 from relax_mlir.target import Target
@@ -131,6 +133,53 @@ def test_matmul_refuses_what_is_none() -> None:
     assert (
         dlight.gpu.Matmul().apply(prim_func([a, b], product(a, b)), Target("llvm"), False) is None
     )
+
+
+# -- tensor cores ------------------------------------------------------------------------------
+
+AMPERE = Target({"kind": "cuda", "arch": "sm_80"})
+# float32 is multiplied by TF32 on request.
+TENSOR_CORES = [
+    ("float16", "float32", dlight.gpu.Matmul()),
+    ("float16", "float16", dlight.gpu.Matmul()),
+    ("bfloat16", "float32", dlight.gpu.Matmul()),
+    ("int8", "int32", dlight.gpu.Matmul()),
+    ("float32", "float32", MatmulTensorization(tf32=True)),
+]
+
+
+@pytest.mark.parametrize("dtype, sums, rule", TENSOR_CORES, ids=lambda value: str(value)[:12])
+def test_matmul_on_tensor_cores(dtype: str, sums: str, rule: dlight.ScheduleRule) -> None:
+    """Odd sizes, a bias before and an activation after; whole numbers are exact."""
+    m, n, k = 70, 130, 75
+    a, b = placeholders((m, k), (k, n), dtype=dtype)
+    r = te.reduce_axis((0, k), "r")
+    c = te.compute(
+        (m, n), lambda i, j: te.sum(a[i, r].astype(sums) * b[r, j].astype(sums), axis=r), name="C"
+    )
+    out = te.compute((m, n), lambda i, j: T.max(c[i, j], T.cast(1, sums)), name="out")
+    module = scheduled(rule, prim_func([a, b], out), AMPERE)
+    device = relax_mlir.device("cuda-emu")
+    rng = np.random.default_rng(0)
+    x, y = (rng.integers(-3, 4, shape) for shape in ((m, k), (k, n)))
+    kind = getattr(ml_dtypes, dtype, dtype)
+    got = relax_mlir.runtime.tensor(np.zeros((m, n), sums), device)
+    built = relax_mlir.build(module, AMPERE)
+    built(*(relax_mlir.runtime.tensor(v.astype(kind), device) for v in (x, y)), got)
+    np.testing.assert_array_equal(got.numpy(), np.maximum(x @ y, 1))
+    assert "mma" in module.script()
+
+
+def test_small_products_stay_on_cuda_cores() -> None:
+    a, b = placeholders((32, 128), (128, 128), dtype="float16")
+    function = prim_func([a, b], product(a, b))
+    assert "mma" not in scheduled(dlight.gpu.Matmul(), function, AMPERE).script()
+    a, b = placeholders((128, 128), (128, 128), dtype="float16")
+    function = prim_func([a, b], product(a, b))
+    assert "mma" not in scheduled(dlight.gpu.Matmul(), function).script()
+    marked = function.with_attr("dlight.do_not_tensorize", True)
+    assert "mma" not in scheduled(dlight.gpu.Matmul(), marked, AMPERE).script()
+    assert "tvm_mma_sync" in scheduled(dlight.gpu.Matmul(), function, AMPERE).script()
 
 
 # -- GEMV --------------------------------------------------------------------------------------

@@ -27,6 +27,7 @@ from relax_mlir.target import Target
 from relax_mlir.tir import PrimFunc
 from relax_mlir.tir.schedule import BlockRV, LoopRV, Schedule
 from relax_mlir.tir.schedule.analysis import reads_of, writes_of
+from relax_mlir.tir.schedule.reduction import loop_kinds
 
 ROW_THREADS = 256
 _UNROLL = 256
@@ -146,16 +147,10 @@ def _shared_bytes(sch: Schedule, bx: LoopRV) -> float:
 
 def _spatial_extents(sch: Schedule, block: BlockRV) -> list[int] | None:
     """The extents of a block's spatial loops within a row, None when one is symbolic."""
-    from relax_mlir.tir.schedule.reduction import loop_kinds
-
-    found: list[int] = []
-    for loop in sch.get_loops(block)[1:]:
-        with mlir.scope():
-            spatial = loop_kinds(sch.get(block), sch.get(loop)) <= {"S"}
-        extent = get_extent(sch, loop)
-        if not spatial:
-            continue
-        if not isinstance(extent, int):
-            return None
-        found.append(extent)
-    return found
+    loops = sch.get_loops(block)[1:]
+    with mlir.scope():
+        kinds = loop_kinds(sch.get(block), [sch.get(loop) for loop in loops])
+    extents = [get_extent(sch, loop) for loop in loops]
+    spatial = [e for e, kind in zip(extents, kinds, strict=True) if kind <= {"S"}]
+    found = [e for e in spatial if isinstance(e, int)]
+    return found if len(found) == len(spatial) else None

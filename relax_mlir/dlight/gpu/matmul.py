@@ -12,6 +12,8 @@ from relax_mlir.dlight.gpu.matmul_form import (
     normalize_matmul,
     reduction_block,
 )
+from relax_mlir.dlight.gpu.matmul_tensor_cores import MatmulTensorization
+from relax_mlir.errors import ScheduleError
 from relax_mlir.target import Target
 from relax_mlir.tir import PrimFunc
 from relax_mlir.tir.schedule import BlockRV, LoopRV, Schedule
@@ -21,6 +23,8 @@ class Matmul(GPUScheduleRule):
     """A thread block makes a tile of the product, each thread a micro tile of it in registers; the
     threads fetch the operands' tiles into shared memory together, a slice of the reduction at a
     time.  What is computed elementwise before and after is done while fetching and writing back.
+
+    Where the target has tensor cores for the operands, they make the product.
     """
 
     @dataclass(frozen=True)
@@ -53,6 +57,9 @@ class Matmul(GPUScheduleRule):
             return None
         if not has_reduction(func):
             return None
+        by_tensor_cores = _on_tensor_cores(func, target)
+        if by_tensor_cores is not None:
+            return by_tensor_cores
         sch = Schedule(func, error_render_level="fast")
         if normalize_prim_func(sch) is None:
             return None
@@ -61,6 +68,13 @@ class Matmul(GPUScheduleRule):
             return None
         _schedule(sch, block, self.get_configs(target))
         return sch
+
+
+def _on_tensor_cores(func: PrimFunc, target: Target) -> Schedule | None:
+    try:
+        return MatmulTensorization().apply(func, target, False)
+    except ScheduleError:
+        return None
 
 
 def _schedule(sch: Schedule, block: BlockRV, config: Matmul.Config) -> None:
