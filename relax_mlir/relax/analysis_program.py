@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from relax_mlir import mlir
 from relax_mlir.dialects.attributes import from_attribute
@@ -123,6 +122,7 @@ def _has_effect(parts: Sequence[Expr]) -> bool:
 
 
 # -- reshapes ---------------------------------------------------------------------------------
+
 
 def has_reshape_pattern(func: PrimFunc) -> bool:
     """True when a TensorIR function only copies a buffer to one of another shape, in order.

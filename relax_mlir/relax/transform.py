@@ -7,29 +7,27 @@ from typing import Any
 
 from relax_mlir.errors import PassError
 from relax_mlir.ir.module import IRModule
-from relax_mlir.lowering.passes import find_pass
 from relax_mlir.relax.blocks import BindingBlock, DataflowBlock, SeqExpr
 from relax_mlir.relax.expr import Var
 from relax_mlir.relax.function import Function
 from relax_mlir.relax.struct_info import from_mlir_type
+from relax_mlir.relax.transform_backends import AllocateWorkspace as AllocateWorkspace
+from relax_mlir.relax.transform_backends import AlterOpImpl as AlterOpImpl
+from relax_mlir.relax.transform_backends import AttachExternModules as AttachExternModules
+from relax_mlir.relax.transform_backends import FastMathTransform as FastMathTransform
+from relax_mlir.relax.transform_backends import FuseOpsByPattern as FuseOpsByPattern
+from relax_mlir.relax.transform_backends import MergeCompositeFunctions as MergeCompositeFunctions
+from relax_mlir.relax.transform_backends import RunCodegen as RunCodegen
+from relax_mlir.relax.transform_base import custom_legalizer
+from relax_mlir.relax.transform_base import lowering_pass as _lowering
 from relax_mlir.transform.context import PassContext
 from relax_mlir.transform.passes import (
     FunctionPass,
-    LoweringPass,
     ModulePass,
     Pass,
     PassInfo,
     make_decorator,
 )
-
-
-def _lowering(name: str, pass_name: str, **options: Any) -> LoweringPass:
-    """The lowering pass `pass_name` under TVM's name."""
-    cls = find_pass(pass_name)
-    if cls is None:
-        raise PassError(f"there is no pass '{pass_name}'")
-    return LoweringPass(name, cls(**options))
-
 
 # -- operators to TensorIR, fusion ------------------------------------------------------------
 
@@ -50,33 +48,12 @@ def LegalizeOps(
     )
     if not customize_legalize_map:
         return legalize
-    custom = _custom_legalizer(dict(customize_legalize_map), skipped)
+    custom = custom_legalizer(dict(customize_legalize_map), skipped)
 
     def transform(mod: IRModule, ctx: PassContext) -> IRModule:
         return legalize.transform_module(custom(mod), ctx)
 
     return ModulePass(transform, legalize.info)
-
-
-def _custom_legalizer(
-    legalizers: Mapping[str, Callable[..., Any]], skipped: Sequence[str]
-) -> Callable[[IRModule], IRModule]:
-    """Applies a user's functions for operators, before the table's."""
-    from relax_mlir.relax.block_builder import BlockBuilder
-    from relax_mlir.relax.rewrite import rewrite_calls
-
-    def apply(mod: IRModule) -> IRModule:
-        builder = BlockBuilder(mod)
-
-        def replace(call: Any) -> Any:
-            name = str(getattr(call.op, "name", ""))
-            if name in skipped or name not in legalizers:
-                return None
-            return legalizers[name](builder, call)
-
-        return rewrite_calls(mod, builder, replace)
-
-    return apply
 
 
 def AnnotateTIROpPattern() -> Pass:
@@ -233,6 +210,16 @@ def RemoveUnusedOutputs() -> Pass:
 def RemoveRedundantReshape() -> Pass:
     """Reshape from the first tensor of a chain of reshapes; drop those that change nothing."""
     return _lowering("RemoveRedundantReshape", "relax-remove-redundant-reshape")
+
+
+def OptimizeLayoutTransform() -> Pass:
+    """Make one `layout_transform` of two, none where the second undoes the first."""
+    return _lowering("OptimizeLayoutTransform", "relax-optimize-layout-transform")
+
+
+def DataflowUseInplaceCalls() -> Pass:
+    """Write the results of elementwise calls over operands that nothing uses afterwards."""
+    return _lowering("DataflowUseInplaceCalls", "relax-dataflow-use-inplace-calls")
 
 
 def RewriteDataflowReshape() -> Pass:
@@ -470,49 +457,6 @@ def Gradient(
         require_grads=tuple(str(getattr(var, "name_hint", var)) for var in chosen),
         target_index=target_index,
     )
-
-
-# -- back ends of users -----------------------------------------------------------------------
-
-
-def FuseOpsByPattern(
-    patterns: Sequence[Any],
-    bind_constants: bool = True,
-    annotate_codegen: bool = False,
-    entry_functions: Sequence[str] | None = None,
-) -> Pass:
-    """Move what `patterns` match into private functions with the attribute `Composite`.
-
-    A pattern is a FusionPattern or a tuple `(name, pattern, annotation_patterns, check,
-    attrs_getter)`, of which the last three may be left out.  Earlier ones win.
-    """
-    from relax_mlir.relax.fuse_by_pattern import FusionPattern as Wanted
-    from relax_mlir.relax.fuse_by_pattern import fuse_ops_by_pattern
-
-    wanted = [Wanted.of(item) for item in patterns]
-
-    def transform(mod: IRModule, ctx: PassContext) -> IRModule:
-        return fuse_ops_by_pattern(mod, wanted, bind_constants, annotate_codegen, entry_functions)
-
-    return ModulePass(transform, PassInfo(0, "FuseOpsByPattern"))
-
-
-def MergeCompositeFunctions() -> Pass:
-    """Gather neighbouring composite functions for one back end into one function for it."""
-    return _lowering("MergeCompositeFunctions", "relax-merge-composite-functions")
-
-
-def RunCodegen(
-    target_options: Mapping[str, Mapping[str, Any]] | None = None,
-    entry_functions: Sequence[str] | None = None,
-) -> Pass:
-    """Let registered back ends (`relax.register_codegen`) compile what is meant for them."""
-    from relax_mlir.relax.codegen import run_codegen
-
-    def transform(mod: IRModule, ctx: PassContext) -> IRModule:
-        return run_codegen(mod, target_options, entry_functions)
-
-    return ModulePass(transform, PassInfo(0, "RunCodegen"))
 
 
 def __getattr__(name: str) -> Any:
