@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from relax_mlir.dialects.relax import types
-from relax_mlir.dialects.relax.dialect import PrimType, Relax, ShapeType
+from relax_mlir.dialects.relax.dialect import ObjectType, PrimType, Relax, ShapeType
 from relax_mlir.dialects.variadic import variadic
 from relax_mlir.mlir import ext, ir
 
@@ -197,7 +197,9 @@ class CallTIROp(_CallsTIR, name="call_tir", traits=[ext.Pure]):
 
     def verify_invariants(self) -> bool:
         for i, value in enumerate(self.arguments):
-            if not types.is_tensor(value.type) and not isinstance(value.type, PrimType):
+            if not types.is_tensor(value.type) and not isinstance(
+                value.type, (PrimType, ObjectType)
+            ):
                 return _fail(self, f"argument {i} must be a tensor, got {value.type}")
         if len(self.tir_vars) > 1:
             return _fail(self, "tir_vars must be one shape")

@@ -104,7 +104,8 @@ def _type_of(arg: Expr | GlobalVar) -> ir.Type:
 def _tensors(call: Call, position: int = 1) -> None:
     fields = types.tuple_fields(_type_of(call.args[position])) or []
     for i, kind in enumerate(fields):
-        if not types.is_tensor(kind) and types.prim_info(kind) is None:
+        known = types.is_tensor(kind) or types.prim_info(kind) is not None
+        if not known and kind != types.object_type():
             raise InferError(f"argument {i} must be a tensor, got {types.describe(kind)}")
 
 

@@ -188,7 +188,7 @@ class PrimFuncBuilder(MemoryStatements):
         """Evaluate a call for its effect; other expressions have none and are dropped."""
         expr = E.as_expr(expr)
         self._note(expr)
-        if isinstance(expr, E.BufferRef):
+        if isinstance(expr, (E.BufferRef, E.StringImm)):
             expr = E.Call("void", "evaluate", [expr])  # kept: it says that the buffer exists
         if isinstance(expr, E.Call):
             with self._statement():

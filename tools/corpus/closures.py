@@ -28,7 +28,7 @@ def resolve(record: Mapping[str, Any], repositories: Mapping[str, str]) -> dict[
     tree = file_of(record, repositories)
     around = [e.partition(":")[2] for e in record["enclosing"] if not e.startswith("with:")]
     scopes = _scopes(tree, around, record["line"])
-    names = _Names(scopes)
+    names = _Names(scopes, _package(record["path"]))
     return {name: names[name] for name in record["free"]}
 
 
@@ -75,12 +75,18 @@ def _scopes(tree: ast.Module, around: list[str], line: int) -> list[ast.AST]:
     return scopes
 
 
+def _package(path: str) -> str:
+    """The package a file is in: "tvm.tir" of python/tvm/tir/schedule.py."""
+    return ".".join(path.removeprefix("python/").split("/")[:-1])
+
+
 class _Names(dict[str, Any]):
     """Names found on first use; the globals of every statement that is carried out."""
 
-    def __init__(self, scopes: list[ast.AST]):
+    def __init__(self, scopes: list[ast.AST], package: str = ""):
         super().__init__()
         self.scopes = scopes
+        self.package = package
         self._open: set[str] = set()
 
     def __missing__(self, name: str) -> Any:
@@ -158,13 +164,16 @@ class _Names(dict[str, Any]):
         from relax_mlir.script.parser.entry import _StandardNames
 
         code = compile(ast.Expression(node), "<closure>", "eval")
+        standard = _StandardNames()
+        known: dict[str, Any] = {"__builtins__": __import__("builtins")}
         for used in _names_in(code):
-            if used in _StandardNames._MODULES and used not in self:
-                try:
-                    self[used]
-                except Unresolved:
-                    self[used] = _StandardNames()[used]
-        return eval(code, {"__builtins__": __import__("builtins")}, self)
+            try:
+                known[used] = self[used]
+            except Unresolved:
+                if used in standard:
+                    known[used] = self[used] = standard[used]
+        # Functions inside the expression see what is known, the expression itself finds the rest.
+        return eval(code, known, self)
 
     def _imports_in(self, node: ast.FunctionDef, known: dict[str, Any]) -> None:
         """Standard names (`T`, `tvm`) that a helper uses without a statement that can be found."""
@@ -224,7 +233,13 @@ class _Names(dict[str, Any]):
             from relax_mlir.script.parser.source import Source
 
             table = VariableTable(Environment())
-            single = type(node)(**{**vars(node), "names": [alias]})
+            single: ast.Import | ast.ImportFrom = ast.Import([alias])
+            if isinstance(node, ast.ImportFrom):
+                parents = self.package.split(".")
+                inside = parents[: len(parents) - node.level + 1] if node.level else []
+                module = ".".join([*inside, *([node.module] if node.module else [])])
+                single = ast.ImportFrom(module, [alias], 0)
+            ast.copy_location(single, node)
             _import(Source.from_text(""), table, single)
             return table.lookup(name)
         return _MISSING
@@ -276,7 +291,7 @@ class _Names(dict[str, Any]):
         return _MISSING
 
     def _fixture(self, node: ast.FunctionDef) -> Any:
-        inner = _Names([*self.scopes, node])
+        inner = _Names([*self.scopes, node], self.package)
         for statement in ast.walk(node):
             if isinstance(statement, ast.Return) and statement.value is not None:
                 return inner.value(statement.value)

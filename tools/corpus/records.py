@@ -21,6 +21,8 @@ _TILE = re.compile(
     r"thread_id|warp_id|lane_id|alloc_shared|jit|constexpr|hint|local_scalar)\b"
 )
 _TILE_SOURCES = ("tirx.tile", "tirx.layout", "tirx.lang", "tirx.cuda", "tirx.operator")
+# What a file calls so without a statement that the collection has kept.
+_USUAL = ("tir", "tirx", "relax", "te", "topi")
 _MEANT_TO_FAIL = re.compile(r"#\s*(error|check_error|should fail|invalid|not allowed)\b", re.I)
 
 
@@ -133,6 +135,9 @@ def program_text(record: dict[str, Any]) -> str:
     body = ast.unparse(ast.Module([definition], []))
     used = set(re.findall(r"\w+", body))
     imports = [_plain(line, used) for line in record["imports"] if _binds(line) & used]
+    bound = {name for line in imports for name in _binds(line)}
+    names = {n.id for n in ast.walk(definition) if isinstance(n, ast.Name)} - bound
+    imports += [f"from tvm import {n}" for n in _USUAL if n in names - {*record["free"]}]
     return "\n".join([*dict.fromkeys(imports), "", body, ""])
 
 

@@ -45,14 +45,20 @@ def call_tir(
     *,
     dtype: Any = None,
     out_ty: Any = None,
+    te_grad_name: str = "",
+    te_grad_kwargs: Mapping[str, Any] | None = None,
 ) -> Call:
     """Call a TensorIR function of the module in destination-passing style.
+
+    With `te_grad_name` it is `call_tir_with_grad`, as an earlier Relax spelled it.
 
     The outputs are given as `out_sinfo=R.Tensor((2, 3), "float32")` (a list for several), as
     `out_ty=`, or, as the first Relax did, as a shape with `dtype=`.  A string as callee names a
     registered function: the call then is `call_dps_packed`.
     """
     outputs = output_types(out_ty if out_ty is not None else out_sinfo, dtype)
+    if te_grad_name:
+        return call_tir_with_grad(_global_var(func), args, outputs, te_grad_name, te_grad_kwargs)
     if isinstance(func, (str, ExternFunc)):
         return call_dps_packed(func, args, outputs)
     operands: list[Any] = [_global_var(func), argument_tuple(args)]

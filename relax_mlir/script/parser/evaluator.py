@@ -79,6 +79,10 @@ class Semantics:
         """A binary operator; `function` is the one of the `operator` module."""
         return function(left, right)
 
+    def unary(self, function: Callable[[Any], Any], value: Any) -> Any:
+        """A unary operator; `function` is the one of the `operator` module."""
+        return function(value)
+
     def attribute(self, value: Any, name: str) -> Any:
         """`value.name`."""
         return getattr(value, name)
@@ -151,7 +155,7 @@ class Evaluator:
     def _unaryop(self, node: ast.UnaryOp) -> Any:
         value = self(node.operand)
         if not isinstance(node.op, ast.Not):
-            return _UNARY[type(node.op)](value)
+            return self.semantics.unary(_UNARY[type(node.op)], value)
         return self.semantics.invert(value) if self.semantics.is_symbolic(value) else not value
 
     def _boolop(self, node: ast.BoolOp) -> Any:

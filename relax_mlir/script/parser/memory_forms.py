@@ -245,13 +245,21 @@ def known(parser: DialectParser, name: str) -> Any:
         return None
 
 
-def show_layout(values: Iterable[Any]) -> None:
-    """Let the user's Python function that gets buffers read their strides and offsets."""
-    for value in values:
-        buffer = value.whole if isinstance(value, BufferView) else value
-        if isinstance(buffer, Buffer):
-            buffer.strides = attribute(buffer, "strides")
-            buffer.elem_offset = attribute(buffer, "elem_offset")
+@contextmanager
+def shown_layout(values: Iterable[Any]) -> Iterator[None]:
+    """While it lasts, the user's Python function that gets buffers can read their layouts, where
+    the program leaves them out too."""
+    wholes = [v.whole if isinstance(v, BufferView) else v for v in values]
+    buffers = [b for b in wholes if isinstance(b, Buffer)]
+    before = [(b.strides, b.elem_offset) for b in buffers]
+    for buffer in buffers:
+        buffer.strides = attribute(buffer, "strides")
+        buffer.elem_offset = attribute(buffer, "elem_offset")
+    try:
+        yield
+    finally:
+        for buffer, (strides, offset) in zip(buffers, before, strict=True):
+            buffer.strides, buffer.elem_offset = strides, offset
 
 
 _LAYOUT = ("elem_offset", "strides")

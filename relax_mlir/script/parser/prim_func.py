@@ -87,13 +87,17 @@ class TirSemantics(Semantics):
             return _COMPARISONS[function](left, right)
         return function(left, right)
 
+    def unary(self, function: Callable[[Any], Any], value: Any) -> Any:
+        return function(memory_forms.as_vector(value))
+
     def call(self, function: Any, positional: list[Any], keywords: dict[str, Any]) -> Any:
         if isinstance(function, GlobalVar):
             return memory_forms.call_function(self.parser, function, positional, keywords)
         if isinstance(function, memory_forms.FlatAccess):
             return memory_forms.flat_access(self.parser, function, positional)
         if memory_forms.is_users(function):
-            memory_forms.show_layout([*positional, *keywords.values()])
+            with memory_forms.shown_layout([*positional, *keywords.values()]):
+                return function(*positional, **keywords)
         return function(*positional, **keywords)
 
 

@@ -17,6 +17,7 @@ from relax_mlir.relax import op
 from relax_mlir.relax.builder import FunctionBuilder
 from relax_mlir.relax.emit_te import call_te_arguments
 from relax_mlir.relax.expr import (
+    Constant,
     DataTypeImm,
     Expr,
     Tuple,
@@ -42,14 +43,16 @@ from relax_mlir.tir.expr import PrimExpr
 from relax_mlir.tir.expr import Var as Symbol
 
 
-class TensorStrides:
-    """`x.strides` in a program; `x.strides[0]` is an operator."""
+class TensorSizes:
+    """`x.strides` in a program, and `x.shape` where it is not known; `x.strides[0]` is an
+    operator."""
 
-    def __init__(self, tensor: Expr):
+    def __init__(self, tensor: Expr, operator_name: str):
         self.tensor = tensor
+        self.read = getattr(op.inspect, operator_name)
 
     def __getitem__(self, axis: Any) -> Expr:
-        return op.inspect.tensor_stride_i(self.tensor, axis)
+        return self.read(self.tensor, axis)
 
 
 _DTYPE_PARTS = {"type_code": "code", "bits": "bits", "lanes": "lanes"}
@@ -69,8 +72,15 @@ class RelaxSemantics(Semantics):
         if isinstance(value, Expr) and name in ("byte_offset", "elem_offset"):
             return getattr(op.inspect, f"tensor_{name}")(value)
         if isinstance(value, Expr) and name == "strides":
-            return TensorStrides(value)
-        return getattr(value, name)
+            return TensorSizes(value, "tensor_stride_i")
+        known = getattr(value, name)
+        is_unknown = known is None and name == "shape" and isinstance(value, Expr)
+        return TensorSizes(value, "tensor_shape_i") if is_unknown else known
+
+    def subscript(self, value: Any, index: Any) -> Any:
+        """An entry; an array of the metadata is one constant wherever a statement mentions it."""
+        result = value[index]
+        return self.parser.constant(result) if isinstance(result, np.ndarray) else result
 
     def is_symbolic(self, value: Any) -> bool:
         return isinstance(value, Expr)
@@ -137,6 +147,7 @@ class RelaxParser(DialectParser):
         self.finished: BaseFunc | None = None
         self.outputs: Sequence[Var] | None = None
         self._results: list[Any] = []  # of the open local functions
+        self._constants: dict[int, Constant] = {}
 
     # -- the signature ------------------------------------------------------------------------
 
@@ -207,6 +218,10 @@ class RelaxParser(DialectParser):
         if self.finished is not None:
             raise self.error("nothing may follow the return", node)
         self._locate(node)
+
+    def constant(self, array: np.ndarray) -> Constant:
+        """The constant that stands for an array."""
+        return self._constants.setdefault(id(array), Constant(array))
 
     def te_call(self, form: TEForm) -> Expr:
         """The call of a kernel made from a te function, which joins the module."""

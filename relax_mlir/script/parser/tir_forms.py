@@ -433,9 +433,9 @@ def assertion(parser: TirParser, condition: Any, message: Any) -> None:
         parts = message[1] if isinstance(message[1], (list, tuple)) else [message[1]]
         message = "".join(str(part) for part in parts)
     if not parser.semantics.is_symbolic(condition):
-        if not condition:
-            raise AssertionError(str(message))
-        return
+        if condition:
+            return
+        condition = IntImm("bool", 0)
     parser.builder.assert_(as_condition(condition), str(message))
 
 

@@ -271,7 +271,9 @@ class PrimFuncPrinter:
 
         stored = from_attribute(attributes[key])
         entries = stored if isinstance(stored, list) else [stored]
+        scalars = {v.name: v for v in self.face.params if v not in self.face.buffer_map}
         symbols = {s.name: s for b in self.reader.buffers.values() for s in _symbols(b)}
+        symbols = {**scalars, **symbols}
         for symbol in dict.fromkeys(s for entry in entries for s in dims.symbols(entry)):
             if symbol not in symbols:  # nothing but layouts mentions it
                 var = E.Var(self.names.define(("symbol", symbol), symbol), dtype)
