@@ -21,9 +21,13 @@ from relax_mlir.testing.mutations import (
     without_condition,
     without_operation,
 )
+from tests.exec.test_tensor_cores import product
+from tests.exec.test_tensor_cores import scheduled as for_tensor_cores
 from tests.gpu.gpu_programs import scheduled, shared_matmul, vector_add
 from tests.gpu.test_gpu_memory import two_phases
+from tests.gpu.test_gpu_pipeline import pipelined
 from tests.gpu.test_gpu_reduction import bound_row_sum, softmax
+from tests.gpu.test_gpu_tensor_cores import cuda, wmma
 
 DEVICE = relax_mlir.device("cuda-emu")
 ORDERS = ("forward", "reverse", "random")
@@ -44,6 +48,13 @@ def bound_softmax(m: int, threads: int) -> Any:
     return sch.mod
 
 
+def tensor_cores() -> Any:
+    """A product by mma.sync, with its factors in shared memory."""
+    group = cuda.get_mma_intrin_group("shared", "global", "float16", "float32", False, False, False)
+    program = product("float16", "float32", False, False)
+    return for_tensor_cores(program, 16, group, False, False).mod
+
+
 PROGRAMS: dict[str, tuple[Callable[[], Any], list[tuple[int, ...]]]] = {
     "matmul": (lambda: shared_matmul(32), [(32, 32)] * 3),
     "matmul float16": (lambda: shared_matmul(32, dtype="float16"), [(32, 32)] * 3),
@@ -53,9 +64,18 @@ PROGRAMS: dict[str, tuple[Callable[[], Any], list[tuple[int, ...]]]] = {
     "row sum, 24 threads": (lambda: bound_row_sum(2, 48, 24), [(2, 48), (2,)]),
     "softmax, 64 threads": (lambda: bound_softmax(128, 64), [(3, 128)] * 2),
     "softmax, 20 threads": (lambda: bound_softmax(50, 20), [(3, 50)] * 2),
+    "pipeline": (lambda: pipelined((0, 0, 1)), [(32, 32)] * 3),
+    "asynchronous pipeline": (lambda: pipelined((0, 0, 2), (0, 1, 2), (0,)), [(32, 32)] * 3),
+    "reversed pipeline": (lambda: pipelined((0, 0, 1), (2, 1, 0), (0,)), [(32, 32)] * 3),
+    "tensor cores, float16": (tensor_cores, [(64, 64)] * 3),
+    "wmma, float16": (lambda: wmma(False), [(64, 64)] * 3),
 }
-HARMLESS: dict[str, set[int]] = {}
-"""Numbers of barriers that change nothing when they are gone, by program."""
+HARMLESS: dict[tuple[str, str], set[int]] = {
+    # Copies are issued behind the barrier that follows the wait for the ones before.
+    ("reversed pipeline", "gpu.barrier"): {1},
+}
+"""Operations that change nothing when they are gone, by program and name."""
+WAITS = ("gpu.barrier", "nvvm.cp.async.wait.group", "nvgpu.device_async_wait")
 
 
 @pytest.fixture(scope="module")
@@ -79,20 +99,32 @@ def arguments(program: Executable, name: str) -> list[Any]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_every_barrier_matters(compiled: dict[str, Executable], name: str) -> None:
+def test_every_barrier_and_wait_matters(compiled: dict[str, Executable], name: str) -> None:
     program = program_of(compiled, name)
     args = arguments(program, name)
     program(*args)
-    count = len(kernel_operations(program, "gpu.barrier"))
-    assert count > 0
-    for number in set(range(count)) - HARMLESS.get(name, set()):
-        broken = without_operation(program, "gpu.barrier", number)
-        for order in ORDERS:
-            with pytest.raises(EmulatorError) as caught, emulator.options(order=order, seed=9):
-                broken(*args)
-            assert caught.value.kind in ("race", "uninitialised"), (number, order)
-            assert caught.value.kernel.startswith("main")
+    assert kernel_operations(program, "gpu.barrier")
+    for operation in WAITS:
+        count = len(kernel_operations(program, operation))
+        for number in set(range(count)) - HARMLESS.get((name, operation), set()):
+            broken = without_operation(program, operation, number)
+            for order in ORDERS:
+                with pytest.raises(EmulatorError) as caught, emulator.options(order=order, seed=9):
+                    broken(*args)
+                assert caught.value.kind in ("race", "uninitialised"), (operation, number, order)
+                assert caught.value.kernel.startswith("main")
+
+
+def test_harmless_ones_are_harmless(compiled: dict[str, Executable]) -> None:
+    for (name, operation), numbers in HARMLESS.items():
+        program = program_of(compiled, name)
+        for number in numbers:
+            args, again = arguments(program, name), arguments(program, name)
+            program(*args)
+            without_operation(program, operation, number)(*again)
+            np.testing.assert_array_equal(args[-1].numpy(), again[-1].numpy())
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
