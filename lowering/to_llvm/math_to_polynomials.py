@@ -49,10 +49,19 @@ def _element_type(op: ir.Operation) -> ir.Type | None:
     return element if expanded else None
 
 
+def _is_in_kernel(op: ir.Operation) -> bool:
+    outer = op.parent
+    while outer is not None:
+        if outer.operation.name == "gpu.module":
+            return True
+        outer = outer.operation.parent
+    return False
+
+
 def _expand(op: ir.Operation) -> ir.Value:
     type_ = op.results[0].type
     shape = list(type_.shape) if isinstance(type_, ir.VectorType) else None
-    emitter = Emitter(shape)
+    emitter = Emitter(shape, portable=_is_in_kernel(op))
     is_narrow = not isinstance(_element_type(op), ir.F32Type)
     operands = list(op.operands)
     if is_narrow:

@@ -148,10 +148,14 @@ _INT = {"eq": 0, "ne": 1, "slt": 2}
 
 
 class Emitter:
-    """Emits arithmetic on values of one shape: scalars, or vectors of `shape`."""
+    """Emits arithmetic on values of one shape: scalars, or vectors of `shape`.
 
-    def __init__(self, shape: Sequence[int] | None):
+    `portable` code has no instructions of this CPU: it may be for a GPU.
+    """
+
+    def __init__(self, shape: Sequence[int] | None, *, portable: bool = False):
         self.shape = shape
+        self.portable = portable
         self.f32 = self._typed(ir.F32Type.get())
         self.f64 = self._typed(ir.F64Type.get())
         self.i32 = self._typed(ir.IntegerType.get_signless(32))
@@ -279,7 +283,7 @@ class Emitter:
         return self.from_bits(self.int_op("addi", self.bits(x), exponent))
 
     def _has_scale(self) -> bool:
-        return self.shape == [16] and host_cpu().vector_bits == 512
+        return self.shape == [16] and not self.portable and host_cpu().vector_bits == 512
 
     def _scaled_by_avx512(self, x: ir.Value, n: ir.Value) -> ir.Value:
         all_lanes = self.constant(-1, ir.IntegerType.get_signless(16))

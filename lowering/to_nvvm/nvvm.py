@@ -11,6 +11,8 @@ from relax_mlir.ir.state import ModuleState
 from relax_mlir.lowering.pipeline import run
 from relax_mlir.lowering.to_llvm.arith_guard_division import ArithGuardDivision
 from relax_mlir.lowering.to_llvm.math_to_polynomials import MathToPolynomials
+from relax_mlir.lowering.to_nvvm.device_math import DeviceMath
+from relax_mlir.lowering.to_nvvm.math_to_intrinsics import MathToIntrinsics
 from relax_mlir.mlir import ir
 
 __all__ = ["kernel_modules", "lower_kernels_to_nvvm", "nvvm_pipeline", "split_kernels"]
@@ -43,7 +45,7 @@ def nvvm_pipeline() -> str:
             "reconcile-unrealized-casts",
         )
     )
-    return f"gpu.module({before}),gpu.module({after})"
+    return f"gpu.module({before}),{MathToIntrinsics()},gpu.module({after})"
 
 
 def kernel_modules(state: ModuleState) -> list[ir.Operation]:
@@ -66,7 +68,9 @@ def lower_kernels_to_nvvm(state: ModuleState) -> None:
 
     Raises CompileError for an operation that has no counterpart on the device.
     """
-    run(state, f"{ArithGuardDivision()},{MathToPolynomials()},{nvvm_pipeline()}")
+    # Each of the two expansions may use functions that the other expands.
+    expand = f"{DeviceMath()},{MathToPolynomials()},{DeviceMath()}"
+    run(state, f"{ArithGuardDivision()},{expand},{nvvm_pipeline()}")
     for module in kernel_modules(state):
         _make_dynamic_memory_external(module)
         _refuse_leftovers(module)
@@ -83,12 +87,22 @@ def _make_dynamic_memory_external(module: ir.Operation) -> None:
             op.attributes["linkage"] = ir.Attribute.parse("#llvm.linkage<external>")
 
 
+_WITHOUT_INSTRUCTION = frozenset(
+    f"llvm.intr.{name}"
+    for name in (
+        "acos asin atan atan2 cos cosh exp exp10 exp2 log log10 log2 pow sin sincos sinh tan tanh"
+    ).split()
+)
+"""What LLVM ends the process for when it comes to machine code."""
+
+
 def _refuse_leftovers(module: ir.Operation) -> None:
     strays: set[str] = set()
     called: set[str] = set()
 
     def visit(op: ir.Operation) -> ir.WalkResult:
-        if not op.name.startswith(("llvm.", "nvvm.", "gpu.module")):
+        known = op.name.startswith(("llvm.", "nvvm.", "gpu.module"))
+        if not known or op.name in _WITHOUT_INSTRUCTION:
             strays.add(op.name)
         if op.name == "llvm.func" and not len(op.regions[0].blocks):
             called.add(ir.StringAttr(op.attributes["sym_name"]).value)

@@ -11,6 +11,7 @@ from typing import Any
 from relax_mlir.errors import CompileError
 from relax_mlir.ir.state import ModuleState
 from relax_mlir.lowering.tir_to_gpu.limits import compute_capability
+from relax_mlir.lowering.to_nvvm.llvm_text import for_older_llvm
 from relax_mlir.lowering.to_nvvm.nvvm import (
     kernel_modules,
     lower_kernels_to_nvvm,
@@ -74,7 +75,7 @@ def _without_header(text: str) -> str:
 
 def _to_ptx(module: ir.Operation, arch: str) -> str:
     binding = llvm_binding()
-    parsed = binding.parse_assembly(llvm.translate_module_to_llvmir(module))
+    parsed = binding.parse_assembly(for_older_llvm(llvm.translate_module_to_llvmir(module)))
     machine = _target_machine(arch)
     parsed.triple, parsed.data_layout = _TRIPLE, str(machine.target_data)
     builder = binding.create_pass_builder(
