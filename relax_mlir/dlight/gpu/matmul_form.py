@@ -138,11 +138,13 @@ def normalize_matmul(sch: Schedule, block: BlockRV) -> Traits | None:
     return traits
 
 
-def operand_dtypes(sch: Schedule, block: BlockRV) -> tuple[str, str, str]:
-    """The dtypes of A, B and C."""
+def operand_dtypes(sch: Schedule, block: BlockRV) -> tuple[str, str, str] | None:
+    """The dtypes of A, B and C; None for a block that is no matrix product."""
     with mlir.scope():
         op = sch.get(block)
-        first, second, *_ = reads_of(op)
+        if detect_iter_traits(op) is None:
+            return None
+        first, second = reads_of(op)
         return _dtype(first), _dtype(second), _dtype(writes_of(op)[0])
 
 

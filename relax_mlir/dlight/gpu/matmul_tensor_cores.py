@@ -107,7 +107,10 @@ class MatmulTensorization(GPUScheduleRule):
         block = reduction_block(sch)
         if block is None:
             return None
-        a, b, c = operand_dtypes(sch, block)
+        dtypes = operand_dtypes(sch, block)
+        if dtypes is None:
+            return None
+        a, b, c = dtypes
         kinds = _KINDS | ({("float32", "float32"): _TF32} if self.tf32 else {})
         kind = kinds.get((a, c)) if a == b else None
         traits = None if kind is None else normalize_matmul(sch, block)
