@@ -47,6 +47,7 @@ class TransformConvolutionWeights(Pass):
         attributes = getattr(state.target, "attrs", {})
         accuracy = self.accuracy or attributes.get("convolution-accuracy", "default")
         values, made = ConstantValues(state), PrimFuncs(state)
+        callees: dict[Any, ir.Attribute] = {}
         for function in relax_functions(state):
             for op in list(walk(function)):
                 spec = spec_of(op)
@@ -57,7 +58,20 @@ class TransformConvolutionWeights(Pass):
                 if shape is None or weight is None:
                     continue
                 form = choose_form(shape, host_cpu(), accuracy)
-                _rewrite(op, shape, form, weight, state, made)
+                name, compute, transformed = _function(op, shape, form, weight)
+                if compute is None:
+                    continue
+                write = OperatorWriter(op, state.constants)
+                operands = [op.operands[0], write.constant(transformed, "float32")]
+                kind = op.results[0].type
+                key = (shape, str(_padding(attributes_of(op))), str(kind), str(operands[0].type))
+                if key in callees:
+                    callee = {"callee": callees[key]}
+                    replace(op, write.raw("relax.call_tir", kind, operands, callee))
+                    continue
+                value = call_tensors(op, name, compute, operands, kind, state, made)
+                callees[key] = value.owner.operation.attributes["callee"]
+                replace(op, value)
 
 
 def _shape(op: ir.Operation) -> ConvolutionShape | None:
@@ -94,33 +108,17 @@ def _padding(attributes: dict[str, Any]) -> list[int]:
     return [low for low, _ in pairs] + [high for _, high in pairs]
 
 
-def _rewrite(
-    op: ir.Operation,
-    shape: ConvolutionShape,
-    form: Form,
-    weight: np.ndarray,
-    state: ModuleState,
-    made: PrimFuncs,
-) -> None:
-    name, compute, transformed = _function(op, shape, form, weight)
-    if compute is None:
-        return
-    write = OperatorWriter(op, state.constants)
-    constant = write.constant(transformed, "float32")
-    kind = op.results[0].type
-    replace(op, call_tensors(op, name, compute, [op.operands[0], constant], kind, state, made))
-
-
 def _function(
     op: ir.Operation, shape: ConvolutionShape, form: Form, weight: np.ndarray
 ) -> tuple[str, Callable[..., te.Tensor] | None, np.ndarray]:
     """The name of the function, what it computes, and its weight."""
     if form.rows is not None and form.columns is not None:
-        products = topi.nn.transform_weight(weight, form.rows, form.columns)
+        exact = topi.nn.transform_weight(weight, form.rows, form.columns)
+        products = exact.astype(np.float32)
         if form.panel:
             products = np.moveaxis(topi.nn.weight_panels(products, form.panel), 0, 2)
         winograd = partial(_winograd, shape=shape, form=form)
-        return "conv2d_winograd", winograd, np.ascontiguousarray(products, np.float32)
+        return "conv2d_winograd", winograd, np.ascontiguousarray(products)
     if form.panel:
         direct = partial(_direct, shape=shape, padding=_padding(attributes_of(op)))
         return "conv2d_panels", direct, topi.nn.weight_panels(weight, form.panel)

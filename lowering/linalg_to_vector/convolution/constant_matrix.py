@@ -11,6 +11,8 @@ __all__ = ["constant_matrix"]
 
 _LARGEST = 256
 _Number = float | int | bool
+_KNOWN: dict[str, np.ndarray | None] = {}
+"""The numbers of operations that were read before, by their text."""
 
 
 def constant_matrix(
@@ -37,6 +39,15 @@ def constant_matrix(
         return None
     if not op.is_before_in_block(reader):
         return None
+    # Programs have the same few matrices many times.
+    text = str(op)
+    if text not in _KNOWN:
+        _KNOWN[text] = _values(op, shape)
+    values = _KNOWN[text]
+    return None if values is None else (values, op)
+
+
+def _values(op: ir.Operation, shape: tuple[int, ...]) -> np.ndarray | None:
     values = np.zeros(shape)
     body = [view.operation for view in op.regions[0].blocks[0].operations]
     for index in np.ndindex(*shape):
@@ -44,7 +55,7 @@ def constant_matrix(
         if value is None:
             return None
         values[index] = value
-    return values, op
+    return values
 
 
 def _evaluate(body: list[ir.Operation], index: tuple[int, ...]) -> float | None:

@@ -172,41 +172,49 @@ class _Emitter:
             b.sub(b.mul(tile, axis.step), axis.low)
             for tile, axis in ((row, win.rows), (column, win.columns))
         )
-        rows = self._elements(y, win.rows, line, border)
-        columns = self._elements(x, win.columns, win.channels, border)
+        if not border:
+            corner = b.add(b.add(image, b.mul(y, line)), b.mul(x, win.channels))
 
-        def vector(channel: Index, mask: ir.Value | None) -> None:
+            def inside(channel: Index, mask: ir.Value | None) -> None:
+                start = b.add(corner, channel)
+                self._transform_tile(
+                    chunk,
+                    lambda i, j: b.load(
+                        self.data, b.add(start, i * line + j * win.channels), self.lanes, mask
+                    ),
+                    b.add(to, channel),
+                    mask,
+                )
+
+            self._vectors(win.channels, inside)
+            return
+        rows = self._elements(y, win.rows, line)
+        columns = self._elements(x, win.columns, win.channels)
+
+        def outside(channel: Index, mask: ir.Value | None) -> None:
             start = b.add(image, channel)
+            lines = [b.add(start, offset) for offset, _ in rows]
 
             def element(i: int, j: int) -> ir.Value:
-                at = b.add(b.add(start, rows[i][0]), columns[j][0])
-                known = [c for c in (rows[i][1], columns[j][1]) if c is not None]
-                if not known:
-                    return b.load(self.data, at, self.lanes, mask)
-                there = b.broadcast(_all(b, known), self.lanes)
+                there = b.broadcast(_all(b, [rows[i][1], columns[j][1]]), self.lanes)
                 both = there if mask is None else b.op("arith.andi", there.type, [there, mask])
-                return b.load(self.data, at, self.lanes, both)
+                return b.load(self.data, b.add(lines[i], columns[j][0]), self.lanes, both)
 
             self._transform_tile(chunk, element, b.add(to, channel), mask)
 
-        self._vectors(win.channels, vector)
+        self._vectors(win.channels, outside)
 
     def _elements(
-        self, first: Index, axis: WinogradAxis, stride: int, border: bool
-    ) -> list[tuple[Index, ir.Value | None]]:
-        """Offsets of the elements that a tile reads along an axis, and, if it may reach over the
-        border, whether they exist; the offset of one that does not is that of the nearest."""
+        self, first: Index, axis: WinogradAxis, stride: int
+    ) -> list[tuple[Index, ir.Value]]:
+        """Offsets of the elements that a tile reads along an axis, and whether they exist; the
+        offset of one that does not is that of the nearest."""
         b = self.b
-        found: list[tuple[Index, ir.Value | None]] = []
+        found: list[tuple[Index, ir.Value]] = []
         for i in range(axis.b.shape[1]):
             place = b.add(first, i)
-            if not border:
-                found.append((b.mul(place, stride), None))
-                continue
             near = b.minimum(b.maximum(place, 0), axis.size - 1)
-            if isinstance(place, int):
-                place = b.index(place)
-            exists = b.compare("ult", place, axis.size)
+            exists = b.compare("ult", b.index(place), axis.size)
             found.append((b.mul(near, stride), exists))
         return found
 

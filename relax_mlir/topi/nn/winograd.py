@@ -135,21 +135,30 @@ def _even_and_odd(output: int, taps: int) -> tuple[_Matrix, _Matrix, _Matrix]:
 
 
 def transform_weight(weight: np.ndarray, rows: Bilinear, columns: Bilinear) -> np.ndarray:
-    """A weight [kh, kw, I, O] as [products of rows, products of columns, I, O] in float64."""
-    return np.einsum("pa,qb,abio->pqio", rows.g, columns.g, weight.astype(np.float64))
+    """A weight [kh, kw, ...] as [products of rows, products of columns, ...] in float32, each step
+    rounded once."""
+    kh, kw, *rest = weight.shape
+    g_rows, g_columns = rows.g.astype(np.float32), columns.g.astype(np.float32)
+    lines = g_rows @ weight.astype(np.float32).reshape(kh, -1)
+    made = g_columns @ lines.reshape(rows.products, kw, -1)
+    return made.reshape(rows.products, columns.products, *rest)
 
 
 def _constant_matrix(values: np.ndarray, dtype: str, name: str) -> Tensor:
     """A matrix whose elements are in the program."""
 
+    zero = O.const(0.0, dtype)
+
     def one_of(index: Any, choices: Sequence[PrimExpr]) -> PrimExpr:
-        found = choices[-1]
-        for position in reversed(range(len(choices) - 1)):
+        """The choice that the index says; zeros are what is left if it is none of the others."""
+        others = [i for i, choice in enumerate(choices) if choice is not zero]
+        found = choices[others.pop()] if len(others) == len(choices) else zero
+        for position in reversed(others):
             found = Select(O.equal(index, position), choices[position], found)
         return found
 
     def element(i: Any, j: Any) -> PrimExpr:
-        lines = [[O.const(float(value), dtype) for value in line] for line in values]
+        lines = [[O.const(float(x), dtype) if x else zero for x in line] for line in values]
         return one_of(i, [one_of(j, line) for line in lines])
 
     return compute(values.shape, element, name)
