@@ -85,9 +85,12 @@ class Target:
 
     @staticmethod
     def from_device(device: Any) -> Target:
-        """The target that makes code for a device."""
+        """The target that makes code for a device, for its architecture where it can be asked."""
         kind = getattr(device, "type", str(device).split(":")[0])
-        return Target("llvm" if kind == "cpu" else kind)
+        version = getattr(device, "compute_version", None) if kind == "cuda" else None
+        if version:
+            return Target({"kind": "cuda", "arch": f"sm_{version.replace('.', '')}"})
+        return Target({"cpu": "llvm", "cuda-emu": "cuda"}.get(kind, kind))
 
     def with_host(self, host: str | Mapping[str, Any] | Target) -> Target:
         return Target(self.export(), host)

@@ -18,6 +18,7 @@ from relax_mlir.runtime import device_api as gpu
 from relax_mlir.runtime.device_api import backend, driver
 from relax_mlir.runtime.device_api.cuda import CudaBackend
 from relax_mlir.runtime.device_api.driver import CudaDriver
+from relax_mlir.target import Target
 from tests.gpu.gpu_programs import vector_add
 
 pytestmark = [
@@ -103,6 +104,7 @@ def test_properties(fake: Fake) -> None:
     assert DEVICE.max_thread_dimensions == [102, 103, 104]
     assert DEVICE.total_global_memory == 1 << 30
     assert DEVICE.available_global_memory == 7
+    assert Target.from_device(DEVICE).attrs["arch"] == "sm_90"
 
 
 def test_tensors(fake: Fake) -> None:

@@ -257,6 +257,7 @@ def test_properties_streams_and_events() -> None:
     DEVICE.set_raw_stream(0)
     DEVICE.free_raw_stream(raw)
     assert runtime.device("cuda_emu") == DEVICE == runtime.cuda_emu(0)
+    assert str(tvm.target.Target.from_device(DEVICE).kind) == "cuda"
 
 
 # -- libraries --------------------------------------------------------------------------------
