@@ -74,6 +74,8 @@ def _run(options: Any, threads: int) -> None:
         print(report.table(title, results, limits), end="\n\n")
     if models:
         print(report.compile_table(results), end="\n\n")
+    if options.suite == "compile":
+        print(importlib.import_module("benchmarks.schedules").run(), end="\n\n")
     if options.suite in ("cnn", "convolutions"):
         print(report.error_table(results), end="\n\n")
     print("\n".join([*missing, *report.absences(results)]))

@@ -153,8 +153,10 @@ class _Boxes:
         for (offset, size), extent in zip(region, shape, strict=True):
             first = interval(offset, self._inside)
             last = first if size == _ONE else interval(offset + size - 1, self._inside)
-            whole = first is None or last is None
-            box.append((Index(), extent - 1) if whole else (first[0], last[1]))
+            if first is None or last is None:
+                box.append((Index(), extent - 1))
+            else:
+                box.append((first[0], last[1]))
         old = self.boxes.get(buffer)
         self.boxes[buffer] = box if old is None else join(old, box)
 

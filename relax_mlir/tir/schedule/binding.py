@@ -15,6 +15,7 @@ from relax_mlir.tir.schedule.analysis import (
 from relax_mlir.tir.schedule.bindings import bindings_determine, same_iteration
 from relax_mlir.tir.schedule.compute_location import covers
 from relax_mlir.tir.schedule.error import Refusal, label
+from relax_mlir.tir.schedule.facts import unchanged
 from relax_mlir.tir.schedule.index import as_index, defining
 from relax_mlir.tir.schedule.ordering import accumulates, require_orderable
 from relax_mlir.tir.schedule.state import ScheduleState
@@ -78,6 +79,11 @@ def set_kind(loop: ForOp, kind: str, thread: str | None = None) -> None:
 
 def require_parallel(loop: ForOp, how: str) -> None:
     """Refuse unless the iterations may run at the same time."""
+    with unchanged():
+        _require_parallel(loop, how)
+
+
+def _require_parallel(loop: ForOp, how: str) -> None:
     variable = nest.loop_var(loop)
     require_block_bodies(loop)
     blocks = nest.child_blocks(loop)

@@ -30,6 +30,7 @@ from relax_mlir.tir.schedule.body import iter_values
 from relax_mlir.tir.schedule.coverage import stores_all_of
 from relax_mlir.tir.schedule.digits import Digit, dense, independent
 from relax_mlir.tir.schedule.error import Refusal, label
+from relax_mlir.tir.schedule.facts import unchanged
 from relax_mlir.tir.schedule.index import (
     Index,
     as_index,
@@ -61,24 +62,25 @@ def compute_at(
 ) -> None:
     """Compute, in each iteration of `loop`, what its body reads of the block's output."""
     block = require_block(block)
-    _require_movable(block, loop)
-    if is_output(block):
-        raise Refusal(f"{label(block)} writes an output of its scope", block)
-    users = consumers(block)
-    if not users:
-        raise Refusal(f"nothing reads what {label(block)} writes", block)
-    for user in users:
-        if not nest.is_ancestor(loop, user):
-            raise Refusal(f"{label(user)} reads what {label(block)} writes and is not under "
-                          f"{label(loop)}", user, loop)  # fmt: skip
-    for maker in producers(block):
-        if _order(maker) > _order(loop) and not nest.is_ancestor(loop, maker):
-            raise Refusal(f"{label(maker)} comes after {label(loop)}", maker, loop)
-    _require_inputs_kept(block, loop)
-    needed = _regions(written_buffers(block), users, reads_of, loop, shared_by_threads=True)
-    domain = _solve(block, writes_of(block), needed, _instances_touching)
-    _require_parallel_place(block, domain, loop)
-    position = _position(loop, producers(block), users, index)
+    with unchanged():
+        _require_movable(block, loop)
+        if is_output(block):
+            raise Refusal(f"{label(block)} writes an output of its scope", block)
+        users = consumers(block)
+        if not users:
+            raise Refusal(f"nothing reads what {label(block)} writes", block)
+        for user in users:
+            if not nest.is_ancestor(loop, user):
+                raise Refusal(f"{label(user)} reads what {label(block)} writes and is not under "
+                              f"{label(loop)}", user, loop)  # fmt: skip
+        for maker in producers(block):
+            if _order(maker) > _order(loop) and not nest.is_ancestor(loop, maker):
+                raise Refusal(f"{label(maker)} comes after {label(loop)}", maker, loop)
+        _require_inputs_kept(block, loop)
+        needed = _regions(written_buffers(block), users, reads_of, loop, shared_by_threads=True)
+        domain = _solve(block, writes_of(block), needed, _instances_touching)
+        _require_parallel_place(block, domain, loop)
+        position = _position(loop, producers(block), users, index)
     _place(state, block, loop, domain, position, preserve_unit_loops)
 
 
@@ -91,24 +93,27 @@ def reverse_compute_at(
 ) -> None:
     """Run the block, in each iteration of `loop`, on what its body has produced."""
     block = require_block(block)
-    _require_movable(block, loop)
-    makers = [p for p in producers(block) if nest.is_ancestor(loop, p)]
-    if not makers:
-        raise Refusal(f"nothing under {label(loop)} writes what {label(block)} reads", loop, block)
-    for maker in producers(block):
-        if maker not in makers and _order(maker) > _order(loop):
-            raise Refusal(f"{label(maker)} comes after {label(loop)}", maker, loop)
-    require_finished(makers, loop)
-    for maker in makers:
-        require_exact(maker, loop)
-    _require_outputs_free(block, loop)
-    buffers = [b for m in makers for b in written_buffers(m) if b in read_buffers(block)]
-    made = _regions(buffers, makers, writes_of, loop)
-    domain = _solve(block, reads_of(block), made, _instances_within)
-    _require_contained(block, made, domain, loop)
-    _require_all_instances(block, domain, loop)
-    _require_parallel_place(block, domain, loop)
-    position = _position(loop, makers, consumers(block), index)
+    with unchanged():
+        _require_movable(block, loop)
+        makers = [p for p in producers(block) if nest.is_ancestor(loop, p)]
+        if not makers:
+            raise Refusal(
+                f"nothing under {label(loop)} writes what {label(block)} reads", loop, block
+            )
+        for maker in producers(block):
+            if maker not in makers and _order(maker) > _order(loop):
+                raise Refusal(f"{label(maker)} comes after {label(loop)}", maker, loop)
+        require_finished(makers, loop)
+        for maker in makers:
+            require_exact(maker, loop)
+        _require_outputs_free(block, loop)
+        buffers = [b for m in makers for b in written_buffers(m) if b in read_buffers(block)]
+        made = _regions(buffers, makers, writes_of, loop)
+        domain = _solve(block, reads_of(block), made, _instances_within)
+        _require_contained(block, made, domain, loop)
+        _require_all_instances(block, domain, loop)
+        _require_parallel_place(block, domain, loop)
+        position = _position(loop, makers, consumers(block), index)
     _place(state, block, loop, domain, position, preserve_unit_loops)
 
 

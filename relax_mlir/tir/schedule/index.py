@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 from relax_mlir.dialects.tir.blocks import BlockOp
 from relax_mlir.dialects.tir.loops import ForOp
 from relax_mlir.mlir import ir
+from relax_mlir.tir.schedule.facts import known_facts
 
 Bounds: TypeAlias = "tuple[int | None, int | None]"
 UNBOUNDED: Bounds = (None, None)
@@ -55,6 +56,13 @@ class Index:
         self.constant = constant
         self._hash: int | None = None
 
+    @classmethod
+    def of(cls, terms: dict[Monomial, int], constant: int = 0) -> Index:
+        """An expression of terms without a zero among them, which nobody changes."""
+        made = cls.__new__(cls)
+        made.terms, made.constant, made._hash = terms, constant, None
+        return made
+
     def __eq__(self, other: object) -> bool:
         return (
             isinstance(other, Index)
@@ -68,12 +76,11 @@ class Index:
         return self._hash
 
     def __add__(self, other: Index | int) -> Index:
-        if other.__class__ is not Index:
-            other = as_index(other)
+        other = other if isinstance(other, Index) else as_index(other)
         if not other.terms:
             if not other.constant:
                 return self
-            return _sum(self.terms, self.constant + other.constant)
+            return Index.of(self.terms, self.constant + other.constant)
         if not self.terms and not self.constant:
             return other
         terms = dict(self.terms)
@@ -92,7 +99,7 @@ class Index:
             return self
         if not factor:
             return Index()
-        return _sum({m: k * factor for m, k in self.terms.items()}, self.constant * factor)
+        return Index.of({m: k * factor for m, k in self.terms.items()}, self.constant * factor)
 
     def __mul__(self, other: Index | int) -> Index:
         other = as_index(other)
@@ -202,18 +209,11 @@ def defining(value: ir.Value) -> ir.Operation | None:
 
 
 def leaf(value: ir.Value) -> Index:
-    return _sum({(Leaf(value),): 1}, 0)
+    return Index.of({(Leaf(value),): 1}, 0)
 
 
 def atom_index(atom: Atom) -> Index:
-    return _sum({(atom,): 1}, 0)
-
-
-def _sum(terms: dict[Monomial, int], constant: int) -> Index:
-    """An expression of terms without a zero among them, which nobody changes."""
-    made = Index.__new__(Index)
-    made.terms, made.constant, made._hash = terms, constant, None
-    return made
+    return Index.of({(atom,): 1}, 0)
 
 
 def _substituteatom_index(atom: Atom, values: Mapping[ir.Value, Index]) -> Index:
@@ -228,6 +228,15 @@ def _substituteatom_index(atom: Atom, values: Mapping[ir.Value, Index]) -> Index
 
 def value_domain(value: ir.Value) -> tuple[Index, Index] | None:
     """(min, extent) of a loop or iteration variable, None for other values."""
+    known = known_facts.get()
+    if known is None:
+        return _find_domain(value)
+    if value not in known.domains:
+        known.domains[value] = _find_domain(value)
+    return known.domains[value]
+
+
+def _find_domain(value: ir.Value) -> tuple[Index, Index] | None:
     owner = value.owner
     if not isinstance(owner, ir.Block):
         return None
@@ -527,6 +536,16 @@ _BINARY: dict[str, Callable[[Index, Index], Index]] = {
 
 def read(value: ir.Value) -> Index:
     """The expression that an index value computes; what is no index arithmetic is a leaf."""
+    known = known_facts.get()
+    if known is None:
+        return _find(value)
+    found = known.expressions.get(value)
+    if found is None:
+        found = known.expressions[value] = _find(value)
+    return found
+
+
+def _find(value: ir.Value) -> Index:
     owner = defining(value)
     if owner is None:
         return leaf(value)
