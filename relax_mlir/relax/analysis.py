@@ -17,6 +17,13 @@ from relax_mlir.relax.analysis_program import (
     estimate_memory_usage,
     has_reshape_pattern,
 )
+from relax_mlir.relax.analysis_types import (
+    BaseCheckResult,
+    derive_call_ret_struct_info,
+    derive_call_ret_type,
+    struct_info_base_check,
+    type_base_check,
+)
 from relax_mlir.relax.blocks import Binding, BindingBlock, MatchCast, SeqExpr
 from relax_mlir.relax.expr import Expr, ExternFunc, FunctionRef, Var
 from relax_mlir.relax.function import Function
@@ -201,6 +208,7 @@ def struct_info_lca(lhs: StructInfo, rhs: StructInfo) -> StructInfo:
 type_lca = struct_info_lca
 
 __all__ = [
+    "BaseCheckResult",
     "all_global_vars",
     "all_vars",
     "bound_vars",
@@ -208,6 +216,8 @@ __all__ = [
     "computable_at_compile_time",
     "contains_impure_call",
     "defined_symbolic_vars",
+    "derive_call_ret_struct_info",
+    "derive_call_ret_type",
     "detect_recursion",
     "estimate_memory_usage",
     "free_symbolic_vars",
@@ -217,7 +227,9 @@ __all__ = [
     "name_to_binding",
     "post_order_visit",
     "remove_all_unused",
+    "struct_info_base_check",
     "struct_info_lca",
+    "type_base_check",
     "type_lca",
     "udchain",
     "used_vars",

@@ -181,6 +181,7 @@ def test_ours_and_upstreams_run_in_order():
 def test_named_pipeline_stands_for_its_passes():
     names = [str(e) for e in Pipeline.parse("relax-zero").elements]
     assert names == [
+        "relax-remove-vdevice",
         "relax-legalize-ops",
         "relax-annotate-tir-op-pattern",
         "relax-fold-constant",
