@@ -34,8 +34,9 @@ def type_base_check(base: StructInfo, derived: StructInfo) -> BaseCheckResult:
         conflict = types.conflict(base.mlir_type, derived.mlir_type)
     if conflict is None:
         return BaseCheckResult.FAIL_L2
-    alike = isinstance(base, TensorType) and isinstance(derived, TensorType)
-    same = alike and base.dtype == derived.dtype and base.ndim == derived.ndim
+    if not isinstance(base, TensorType) or not isinstance(derived, TensorType):
+        return BaseCheckResult.FAIL_L0
+    same = base.dtype == derived.dtype and base.ndim == derived.ndim
     return BaseCheckResult.FAIL_L1 if same else BaseCheckResult.FAIL_L0
 
 
