@@ -34,12 +34,15 @@ from relax_mlir.lowering.gpu_to_emulator.support import EMULATOR_SYMBOLS
 from relax_mlir.lowering.passes import ModuleState, Pass, register_pass
 from relax_mlir.mlir import arith, dynamic, func, ir, llvm
 
-__all__ = ["ARGUMENTS", "LOCAL_BYTES", "SHARED_BYTES", "SITES", "GpuToEmulator", "is_kernel"]
+__all__ = [
+    "ARGUMENTS", "LOCAL_BYTES", "SHARED_BYTES", "SITES", "WRITTEN", "GpuToEmulator", "is_kernel",
+]  # fmt: skip
 
 SITES = "emulator.sites"
 SHARED_BYTES = "emulator.shared_bytes"
 LOCAL_BYTES = "emulator.local_bytes"
 ARGUMENTS = "emulator.arguments"
+WRITTEN = "emulator.written"
 _KERNEL = ("kernel", "gpu.kernel")
 
 
@@ -107,6 +110,7 @@ def _convert_kernel(op: ir.Operation, checked: bool, sites: list[Site]) -> None:
     _convert_operations(writer)
     attributes = made.operation.attributes
     attributes[SHARED_BYTES] = ir.IntegerAttr.get(i64, writer.shared_bytes)
+    attributes[WRITTEN] = ir.DenseI64ArrayAttr.get(sorted(writer.written))
     attributes[LOCAL_BYTES] = ir.IntegerAttr.get(i64, writer.local_bytes)
     if "known_block_size" in op.attributes:
         attributes["emulator.block_size"] = op.attributes["known_block_size"]
@@ -129,7 +133,10 @@ def _read_arguments(
         given.append(ir.StringAttr.get(passed))
         if isinstance(kind, ir.IndexType):
             return writer.as_index(llvm.load(writer.i64, pointer))
-        return llvm.load(kind, pointer)
+        value = llvm.load(kind, pointer)
+        if passed == "ptr":
+            writer.pointers[value] = len(given) - 1
+        return value
 
     values: list[ir.Value] = []
     for number, old in enumerate(op.regions[0].blocks[0].arguments):

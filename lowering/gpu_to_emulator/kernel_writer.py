@@ -72,7 +72,8 @@ class KernelWriter:
     `state` is the pointer to the launch's state, `thread` the number of the thread in its block
     (i64); `entry` is the end of what runs before the kernel's code.  `shared_bytes` and
     `local_bytes` grow as buffers get their places.  `matrices` are the types that values of
-    `!gpu.mma_matrix` had (`subgroup_matrices.Matrix`).
+    `!gpu.mma_matrix` had (`subgroup_matrices.Matrix`); `pointers` are the arguments that are
+    addresses, by their place, and `written` the places of those that the kernel writes through.
     """
 
     name: str
@@ -87,6 +88,8 @@ class KernelWriter:
     spaces: dict[ir.Value, str] = field(default_factory=dict)
     names: dict[ir.Value, str] = field(default_factory=dict)
     matrices: dict[ir.Value, Any] = field(default_factory=dict)
+    pointers: dict[ir.Value, int] = field(default_factory=dict)
+    written: set[int] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self.i64 = ir.IntegerType.get_signless(64)
@@ -145,9 +148,18 @@ class KernelWriter:
                 shape = tuple(-1 if size == dynamic() else size for size in buffer.type.shape)
                 kind = str(buffer.type.element_type)
             name, space = self.describe(buffer)
+            if space == "global" and any(word in op.name for word in _WRITERS):
+                self._note_written(buffer)
             site = Site(op.name, name, space, shape, kind, file, line, column)
         self.sites.append(site)
         return len(self.sites) - 1
+
+    def _note_written(self, buffer: ir.Value) -> None:
+        """Remember the argument that a written buffer lies behind; any, when that is not seen."""
+        value: ir.Value | None = buffer
+        while value is not None and value not in self.pointers:
+            value = _source(value)
+        self.written |= set(self.pointers.values()) if value is None else {self.pointers[value]}
 
     def describe(self, value: ir.Value) -> tuple[str, str]:
         """Name and memory space of a buffer: of what a view was made of, when it has none."""
@@ -265,6 +277,9 @@ def strip(kind: ir.Type) -> ir.Type:
         return ir.Type.parse(re.sub(r"ptr<\d+>", "ptr", text))
     return kind
 
+
+# Parts of the names of operations that write.
+_WRITERS = ("store", "atomic", "cmpxchg", "copy", "cp.async")
 
 _VIEWS = frozenset(
     "memref.subview memref.view memref.cast memref.reinterpret_cast memref.collapse_shape "

@@ -177,6 +177,7 @@ def test_dynamic_sizes_and_scalars(rng: np.random.Generator) -> None:
     signature = "%x: memref<?x4xf32>, %n: index, %f: f32, %y: memref<?xf32>"
     kernel = compile_kernels(module(body, signature))["k"]
     assert kernel.kinds == ("ptr", "i64", "i64", "f32", "ptr", "i64")
+    assert kernel.written == {4}
     x, y = rng.standard_normal((5, 4), dtype=np.float32), np.zeros(5, np.float32)
     kernel.launch((1,), (8,), 0, [x, 5, 2, 1.5, y, 5])
     np.testing.assert_array_equal(y, x[:, 2] * np.float32(1.5))

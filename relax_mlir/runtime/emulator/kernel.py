@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -20,6 +20,7 @@ from relax_mlir.lowering.gpu_to_emulator.gpu_to_emulator import (
     LOCAL_BYTES,
     SHARED_BYTES,
     SITES,
+    WRITTEN,
 )
 from relax_mlir.lowering.gpu_to_emulator.kernel_writer import Site
 from relax_mlir.lowering.gpu_to_emulator.layout import (
@@ -83,7 +84,8 @@ _EPOCHS = _Epochs()
 @dataclass
 class EmulatedKernel:
     """One kernel.  `kinds` are the types of its arguments: "ptr", "i64", "f32" ...; granules are
-    binary logarithms of the bytes of global and of shared memory that share a shadow."""
+    binary logarithms of the bytes of global and of shared memory that share a shadow; `written`
+    are the places of the arguments that the kernel writes through."""
 
     name: str
     kinds: tuple[str, ...]
@@ -95,6 +97,7 @@ class EmulatedKernel:
     engine: Engine
     granule: int = 0
     shared_granule: int = 0
+    written: frozenset[int] = frozenset()
 
     def launch(
         self, grid: Extents, block: Extents, shared_bytes: int, args: Sequence[Any],
@@ -117,10 +120,11 @@ class EmulatedKernel:
 
     def launch_packed(
         self, grid: Extents, block: Extents, shared_bytes: int, args: int,
-        options: EmulatorOptions | None = None, blocks: Sequence[Block] = (),
+        options: EmulatorOptions | None = None, blocks: Mapping[int, Block] | None = None,
     ) -> None:  # fmt: skip
         """As `launch`, with the arguments as a CUDA driver takes them: the address of an array of
-        pointers to their values.  `blocks` is memory that they point to besides the device's."""
+        pointers to their values.  `blocks` is the memory that they point to, by their places; by
+        default it is looked for among the device's."""
         chosen = options or current_options()
         extents, threads = _extents(self.name, grid), _extents(self.name, block)
         count = threads[0] * threads[1] * threads[2]
@@ -134,7 +138,7 @@ class EmulatedKernel:
                 f"kernel {self.name}: {total} bytes of shared memory, at most {MAX_SHARED_BYTES} "
                 "are possible"
             )
-        found = list(blocks) or self._blocks(args)
+        found = self._blocks(args) if blocks is None else blocks
         with _EPOCHS.lock:
             launch = _Launch(self, extents, threads, shared_bytes, chosen, found)
             number = extents[0] * extents[1] * extents[2]
@@ -143,17 +147,17 @@ class EmulatedKernel:
         if launch.word(Word.fault):
             raise read_report(Report(self.name, launch.state, self.sites, extents, threads))
 
-    def _blocks(self, args: int) -> list[Block]:
-        """The device memory that the pointers among packed arguments point to."""
+    def _blocks(self, args: int) -> dict[int, Block]:
+        """The device memory that the pointers among packed arguments point to, by place."""
         pointers = (ctypes.c_void_p * len(self.kinds)).from_address(args) if self.kinds else ()
         blocks: dict[int, Block] = {}
-        for pointer, kind in zip(pointers, self.kinds, strict=True):
+        for place, (pointer, kind) in enumerate(zip(pointers, self.kinds, strict=True)):
             if kind != "ptr":
                 continue
             block = MEMORY.find(ctypes.c_int64.from_address(pointer).value)
             if block is not None:
-                blocks[block.address] = block
-        return list(blocks.values())
+                blocks[place] = block
+        return blocks
 
 
 def _extents(kernel: str, given: Extents) -> tuple[int, int, int]:
@@ -168,26 +172,29 @@ class _Arguments:
     """Python values as an array of pointers to the values of a kernel's arguments."""
 
     def __init__(self, args: Sequence[Any], kinds: Sequence[str]) -> None:
-        self.blocks: list[Block] = []
-        self._values = [self._value(arg, kind) for arg, kind in zip(args, kinds, strict=True)]
+        self.blocks: dict[int, Block] = {}
+        self._values = [
+            self._value(place, arg, kind)
+            for place, (arg, kind) in enumerate(zip(args, kinds, strict=True))
+        ]
         pointers = [ctypes.addressof(value) for value in self._values]
         self._array = (ctypes.c_void_p * max(1, len(pointers)))(*pointers)
         self.address = ctypes.addressof(self._array)
 
-    def _value(self, arg: Any, kind: str) -> Any:
+    def _value(self, place: int, arg: Any, kind: str) -> Any:
         if kind == "ptr":
-            return ctypes.c_int64(self._pointer(arg))
+            return ctypes.c_int64(self._pointer(place, arg))
         if kind in _CTYPES:
             return _CTYPES[kind](arg)
         raise TypeError(f"a kernel argument of type {kind} cannot be given from Python")
 
-    def _pointer(self, arg: Any) -> int:
+    def _pointer(self, place: int, arg: Any) -> int:
         if isinstance(arg, np.ndarray):
-            self.blocks.append(Block(arg.ctypes.data, arg.nbytes))
+            self.blocks[place] = Block(arg.ctypes.data, arg.nbytes)
             return arg.ctypes.data
         block = MEMORY.find(int(arg))
         if block is not None:
-            self.blocks.append(block)
+            self.blocks[place] = block
         return int(arg)
 
 
@@ -202,7 +209,7 @@ class _Launch:
 
     def __init__(
         self, kernel: EmulatedKernel, grid: Sequence[int], block: Sequence[int], dynamic: int,
-        options: EmulatorOptions, blocks: Sequence[Block],
+        options: EmulatorOptions, blocks: Mapping[int, Block],
     ) -> None:  # fmt: skip
         self.state = np.zeros(STATE_BYTES // 8, np.int64)
         self._kept: list[Any] = []
@@ -247,7 +254,7 @@ class _Launch:
         return array.ctypes.data
 
     def _add_regions(
-        self, kernel: EmulatedKernel, blocks: Sequence[Block], shared: tuple[int, int],
+        self, kernel: EmulatedKernel, blocks: Mapping[int, Block], shared: tuple[int, int],
         local: tuple[int, int],
     ) -> None:  # fmt: skip
         rows: list[tuple[int, int, int, int, int, int]] = []
@@ -261,9 +268,13 @@ class _Launch:
             count = (size >> granule) + 1
             shadow = self._memory(count * SHADOW_BYTES) if kind is RegionKind.SHARED else 0
             rows.append((base, size, known, shadow, granule, kind))
-        for block in {block.address: block for block in blocks}.values():
+        # What is only read by the whole kernel cannot be raced for.
+        written = {blocks[place].address for place in kernel.written if place in blocks}
+        for block in {block.address: block for block in blocks.values()}.values():
             known = 0 if block.initialised is None else block.initialised.ctypes.data
-            shadow = block.shadow(kernel.granule).ctypes.data
+            shadow = 0
+            if block.address in written:
+                shadow = block.shadow(kernel.granule).ctypes.data
             row = (block.address, block.size, known, shadow, block.granule, RegionKind.GLOBAL)
             rows.append(row)
         table = np.zeros((len(rows), REGION_BYTES // 8), np.int64)
@@ -310,25 +321,33 @@ def compile_kernels(
     for symbol in EMULATOR_SYMBOLS:
         engine.define(symbol, functions[symbol])
     addresses = read_addresses(engine, list(found))
-    granules = [_granule(sites, space) for space in ("global", "shared")]
+    of_global, of_shared = (_granule(sites, space) for space in ("global", "shared"))
     return {
         name: EmulatedKernel(
-            name, kinds, shared, local, sites, checks, addresses[name], engine, *granules
-        )
-        for name, (kinds, shared, local) in found.items()
+            name, kinds, shared, local, sites, checks, addresses[name], engine, of_global,
+            of_shared, written,
+        )  # fmt: skip
+        for name, (kinds, shared, local, written) in found.items()
     }
 
 
-def _kernel_attributes(module: ir.Module) -> dict[str, tuple[tuple[str, ...], int, int]]:
-    found: dict[str, tuple[tuple[str, ...], int, int]] = {}
+_Attributes = tuple[tuple[str, ...], int, int, frozenset[int]]
+
+
+def _kernel_attributes(module: ir.Module) -> dict[str, _Attributes]:
+    """Kinds of arguments, shared bytes, local bytes and written arguments of each kernel."""
+    found: dict[str, _Attributes] = {}
     for op in module.body.operations:
         attributes = op.operation.attributes
         if SHARED_BYTES not in attributes:
             continue
         name = ir.StringAttr(attributes["sym_name"]).value
         kinds = tuple(ir.StringAttr(kind).value for kind in ir.ArrayAttr(attributes[ARGUMENTS]))
-        sizes = (ir.IntegerAttr(attributes[key]).value for key in (SHARED_BYTES, LOCAL_BYTES))
-        found[name] = (kinds, *sizes)
+        shared, local = (
+            ir.IntegerAttr(attributes[key]).value for key in (SHARED_BYTES, LOCAL_BYTES)
+        )
+        written = frozenset(ir.DenseI64ArrayAttr(attributes[WRITTEN]))
+        found[name] = (kinds, shared, local, written)
     return found
 
 
