@@ -322,13 +322,13 @@ def compile_kernels(
         engine.define(symbol, functions[symbol])
     addresses = read_addresses(engine, list(found))
     of_global, of_shared = (_granule(sites, space) for space in ("global", "shared"))
-    return {
-        name: EmulatedKernel(
+    kernels: dict[str, EmulatedKernel] = {}
+    for name, (kinds, shared, local, written) in found.items():
+        kernels[name] = EmulatedKernel(
             name, kinds, shared, local, sites, checks, addresses[name], engine, of_global,
             of_shared, written,
         )  # fmt: skip
-        for name, (kinds, shared, local, written) in found.items()
-    }
+    return kernels
 
 
 _Attributes = tuple[tuple[str, ...], int, int, frozenset[int]]
