@@ -62,7 +62,7 @@ def _compact(allocation: AllocBufferOp) -> None:
     uses = _uses(allocation)
     if not uses or not kind.rank:
         return
-    given = iter(list(allocation.sizes))
+    given = iter(list(allocation.operation.operands))
     shape = [next(given) if size == dynamic() else size for size in kind.shape]
     parts = [
         _used_part(allocation, [end for use in uses for end in use.ends(axis)], size)

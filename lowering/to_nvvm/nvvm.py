@@ -15,25 +15,41 @@ from relax_mlir.lowering.to_nvvm.device_math import DeviceMath
 from relax_mlir.lowering.to_nvvm.math_to_intrinsics import MathToIntrinsics
 from relax_mlir.mlir import ir
 
-__all__ = ["kernel_modules", "lower_kernels_to_nvvm", "nvvm_pipeline", "split_kernels"]
+__all__ = [
+    "TO_CONTROL_FLOW",
+    "expand_math",
+    "kernel_modules",
+    "lower_kernels_to_nvvm",
+    "nvvm_pipeline",
+    "refuse_leftovers",
+    "split_kernels",
+]
+
+
+TO_CONTROL_FLOW = ",".join(
+    (
+        "canonicalize",
+        "cse",
+        "loop-invariant-code-motion",
+        "convert-vector-to-scf",
+        "lower-affine",
+        "expand-strided-metadata",
+        "lower-affine",
+        "convert-scf-to-cf",
+    )
+)
+"""From structured kernels to branches, for all devices: pipeline text for gpu.module."""
+
+
+def expand_math(state: ModuleState) -> None:
+    """Expand what no GPU has an instruction for, in the kernels of a module."""
+    # Each of the two expansions may use functions that the other expands.
+    expand = f"{DeviceMath()},{MathToPolynomials()},{DeviceMath()}"
+    run(state, f"{ArithGuardDivision()},{expand}")
 
 
 def nvvm_pipeline() -> str:
     """The way of a module of kernels to the nvvm dialect, as pipeline text."""
-    before = ",".join(
-        (
-            "canonicalize",
-            "cse",
-            "loop-invariant-code-motion",
-            "convert-vector-to-scf",
-            "lower-affine",
-            "expand-strided-metadata",
-            "lower-affine",
-            "convert-scf-to-cf",
-            # After scf is gone: matrices of tensor cores may be carried through loops.
-            "convert-nvgpu-to-nvvm",
-        )
-    )
     after = ",".join(
         (
             "convert-math-to-llvm",
@@ -45,7 +61,9 @@ def nvvm_pipeline() -> str:
             "reconcile-unrealized-casts",
         )
     )
-    return f"gpu.module({before}),{MathToIntrinsics()},gpu.module({after})"
+    # After scf is gone: matrices of tensor cores may be carried through loops.
+    before = f"gpu.module({TO_CONTROL_FLOW},convert-nvgpu-to-nvvm)"
+    return f"{before},{MathToIntrinsics()},gpu.module({after})"
 
 
 def kernel_modules(state: ModuleState) -> list[ir.Operation]:
@@ -68,12 +86,11 @@ def lower_kernels_to_nvvm(state: ModuleState) -> None:
 
     Raises CompileError for an operation that has no counterpart on the device.
     """
-    # Each of the two expansions may use functions that the other expands.
-    expand = f"{DeviceMath()},{MathToPolynomials()},{DeviceMath()}"
-    run(state, f"{ArithGuardDivision()},{expand},{nvvm_pipeline()}")
+    expand_math(state)
+    run(state, nvvm_pipeline())
     for module in kernel_modules(state):
         _make_dynamic_memory_external(module)
-        _refuse_leftovers(module)
+        refuse_leftovers(module, ("llvm.", "nvvm."))
 
 
 def _make_dynamic_memory_external(module: ir.Operation) -> None:
@@ -96,12 +113,14 @@ _WITHOUT_INSTRUCTION = frozenset(
 """What LLVM ends the process for when it comes to machine code."""
 
 
-def _refuse_leftovers(module: ir.Operation) -> None:
+def refuse_leftovers(module: ir.Operation, dialects: tuple[str, ...]) -> None:
+    """Raises CompileError for operations of other dialects, and for those that LLVM would end the
+    process for."""
     strays: set[str] = set()
     called: set[str] = set()
 
     def visit(op: ir.Operation) -> ir.WalkResult:
-        known = op.name.startswith(("llvm.", "nvvm.", "gpu.module"))
+        known = op.name.startswith((*dialects, "gpu.module"))
         if not known or op.name in _WITHOUT_INSTRUCTION:
             strays.add(op.name)
         if op.name == "llvm.func" and not len(op.regions[0].blocks):
@@ -109,7 +128,7 @@ def _refuse_leftovers(module: ir.Operation) -> None:
         return ir.WalkResult.ADVANCE
 
     module.walk(visit)
-    outside = sorted(name for name in called if name.startswith("__nv_"))
+    outside = sorted(name for name in called if name.startswith(("__nv_", "__ocml_")))
     if strays or outside:
         what = ", ".join([*sorted(strays), *outside])
         raise CompileError(f"operations that a GPU kernel cannot use are left: {what}")

@@ -19,7 +19,7 @@ from relax_mlir.lowering.to_nvvm.nvvm import (
 )
 from relax_mlir.mlir import ir, llvm
 
-__all__ = ["DEFAULT_ARCH", "cuda_arch", "emit_ptx", "llvm_binding"]
+__all__ = ["DEFAULT_ARCH", "assembly", "cuda_arch", "emit_ptx", "llvm_binding"]
 
 DEFAULT_ARCH = "sm_80"
 _TRIPLE = "nvptx64-nvidia-cuda"
@@ -74,10 +74,14 @@ def _without_header(text: str) -> str:
 
 
 def _to_ptx(module: ir.Operation, arch: str) -> str:
+    return assembly(module, _target_machine(arch), _TRIPLE)
+
+
+def assembly(module: ir.Operation, machine: Any, triple: str) -> str:
+    """The machine's assembly of a module in the llvm dialect, optimised."""
     binding = llvm_binding()
     parsed = binding.parse_assembly(for_older_llvm(llvm.translate_module_to_llvmir(module)))
-    machine = _target_machine(arch)
-    parsed.triple, parsed.data_layout = _TRIPLE, str(machine.target_data)
+    parsed.triple, parsed.data_layout = triple, str(machine.target_data)
     builder = binding.create_pass_builder(
         machine, binding.create_pipeline_tuning_options(speed_level=3)
     )

@@ -47,6 +47,27 @@ class DeviceCode:
                 self._sources[chosen] = emit_ptx(self.state, chosen)
         return self._sources[chosen]
 
+    def amdgcn(self) -> str:
+        """The kernels as assembly of AMD's GPUs."""
+        from relax_mlir.lowering.to_rocdl.amdgcn import amd_arch, emit_amdgcn
+
+        return self._made("asm", lambda: emit_amdgcn(self.state, amd_arch(self.target)))
+
+    def spirv(self) -> str:
+        """The kernels as text of SPIR-V for OpenCL."""
+        from relax_mlir.lowering.to_spirv.spirv import emit_spirv
+
+        return self._made("spirv", lambda: emit_spirv(self.state))
+
+    def _made(self, name: str, make: Callable[[], str]) -> str:
+        if name not in self._sources:
+            with mlir.scope():
+                self._sources[name] = make()
+        return self._sources[name]
+
     def sources(self) -> dict[str, Callable[[], str]]:
         """The formats that the kernels can be shown in beside MLIR, and how they are made."""
-        return {"ptx": self.ptx}
+        kind = str(self.target.kind)
+        if kind == "rocm":
+            return {"asm": self.amdgcn}
+        return {"spirv": self.spirv} if kind == "opencl" else {"ptx": self.ptx}

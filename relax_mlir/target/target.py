@@ -15,6 +15,8 @@ _KINDS: dict[str, tuple[str, tuple[str, ...]]] = {
     "c": ("cpu", ("cpu",)),
     "cuda": ("cuda", ("cuda", "gpu")),
     "nvptx": ("cuda", ("cuda", "gpu")),
+    "rocm": ("rocm", ("rocm", "gpu")),
+    "opencl": ("opencl", ("opencl", "gpu")),
 }
 """Kind -> (device type, keys)."""
 

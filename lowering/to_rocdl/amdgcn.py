@@ -1,0 +1,56 @@
+"""Assembly of kernels for AMD's GPUs, by LLVM's AMDGPU back end."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from relax_mlir.ir.state import ModuleState
+from relax_mlir.lowering.pipeline import run
+from relax_mlir.lowering.to_nvvm.math_to_intrinsics import MathToIntrinsics
+from relax_mlir.lowering.to_nvvm.nvvm import (
+    TO_CONTROL_FLOW,
+    expand_math,
+    kernel_modules,
+    refuse_leftovers,
+    split_kernels,
+)
+from relax_mlir.lowering.to_nvvm.ptx import assembly, llvm_binding
+
+__all__ = ["DEFAULT_ARCH", "amd_arch", "emit_amdgcn"]
+
+DEFAULT_ARCH = "gfx90a"
+_TRIPLE = "amdgcn-amd-amdhsa"
+
+
+def amd_arch(target: Any) -> str:
+    """The architecture of a ROCm target: its `mcpu`, gfx90a when it does not say."""
+    attrs = getattr(target, "attrs", {})
+    return str(attrs.get("mcpu", attrs.get("arch", DEFAULT_ARCH)))
+
+
+def emit_amdgcn(state: ModuleState, arch: str = DEFAULT_ARCH) -> str:
+    """Assembly of all kernels of a module, which stays as it is.
+
+    Raises CompileError when llvmlite is missing, or a kernel uses what AMD's GPUs do not have
+    (tensor cores, asynchronous copies).
+    """
+    kernels = split_kernels(state)
+    expand_math(kernels)
+    after = ",".join(
+        (
+            "convert-math-to-llvm",
+            "convert-vector-to-llvm",
+            f"convert-gpu-to-rocdl{{chipset={arch} runtime=HIP}}",
+            "canonicalize",
+            "cse",
+            "reconcile-unrealized-casts",
+        )
+    )
+    run(kernels, f"gpu.module({TO_CONTROL_FLOW}),{MathToIntrinsics()},gpu.module({after})")
+    target = llvm_binding().Target.from_triple(_TRIPLE)
+    texts: list[str] = []
+    for module in kernel_modules(kernels):
+        refuse_leftovers(module, ("llvm.", "rocdl."))
+        machine = target.create_target_machine(cpu=arch, opt=3)
+        texts.append(assembly(module, machine, _TRIPLE))
+    return "".join(texts)
