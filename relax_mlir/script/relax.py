@@ -68,6 +68,7 @@ Tuple = _forms.TupleForm()
 Prim = _forms.PrimForm()
 Object = _forms.ObjectForm()
 Any = Object  # TVM 0.27's name
+_op.dist.DTensor, _op.dist.device_mesh = DTensor, device_mesh  # `R.dist` is the operators' too
 emit_with_ty = emit_with_sinfo
 Callable = _forms.CallableForm()
 

@@ -147,6 +147,7 @@ ALIASES = {
     "Ptr": "handle",
     "ptr": "handle",
     "buffer_var": "handle",
+    "match_buffer_region": "match_buffer",
     "Let": "let_expression",
     "ramp": "Ramp",
     "broadcast": "Broadcast",

@@ -116,6 +116,8 @@ class Buffer:
         if not any(isinstance(e, slice) for e in entries):
             return BufferLoad(self, entries)
         ramp = _ramp_of(entries)
+        if ramp is not None and ramp.lanes == 1:  # a vector of one lane is an element
+            return BufferLoad(self, [*entries[:-1], ramp.base])
         if ramp is not None:
             return BufferLoad(self, [*entries[:-1], ramp])
         return BufferRegion(self, [_slice_range(self, i, entry) for i, entry in enumerate(entries)])

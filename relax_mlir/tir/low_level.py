@@ -92,7 +92,8 @@ def _plain(name: str) -> Callable[..., PrimExpr]:
 
     def build(*args: Any, dtype: object | None = None, **named: Any) -> PrimExpr:
         given = [*args, *_in_order(name, parameters[len(args) :], named)]
-        operands = tuple(as_expr(a) for a in given)
+        flat = [a for one in given for a in (one if isinstance(one, (tuple, list)) else [one])]
+        operands = tuple(as_expr(a) for a in flat)
         known = dtype_of_result(name, operands)
         return Call(known if dtype is None else canonical_dtype(dtype), name, operands)
 

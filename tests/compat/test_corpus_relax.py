@@ -153,6 +153,40 @@ def main(p: R.Tensor(("kh", "kw")), x: R.Tensor(("n", "c", "h", "w"), "float32")
     )
     return gv
 """,
+    "calls with a gradient": """
+@I.ir_module
+class Module:
+    @T.prim_func
+    def double(A: T.Buffer((4,), "float32"), B: T.Buffer((4,), "float32")):
+        for i in range(4):
+            B[i] = A[i] * 2.0
+
+    @R.function
+    def main(x: R.Tensor((4,), "float32"), y: R.Object):
+        cls = Module
+        a = R.call_tir(cls.double, (x,), R.Tensor((4,), "float32"), te_grad_name="double_grad")
+        b = R.call_tir_with_grad(
+            cls.double, (a,), R.Tensor((4,), "float32"), te_grad_name="double_grad",
+            te_grad_kwargs={"k": T.float32(2)},
+        )
+        c = R.call_tir(cls.double, (y,), R.Tensor((4,), "float32"))
+        return (b, c)
+""",
+    "sizes that are not known": """
+@R.function
+def main(x: R.Tensor, axis: R.Prim("int64")):
+    size = x.shape[axis]
+    return size
+""",
+    "meshes by their space": """
+@I.ir_module
+class Module:
+    I.module_global_infos({"mesh": [R.dist.device_mesh([4], I.Range(0, 4))]})
+
+    @R.function
+    def main(x: R.dist.DTensor([8, 4], "float16", "mesh[0]", "S[0]")):
+        return x
+""",
     "planned memory": """
 @R.function(pure=False)
 def main(x: R.Tensor((2, 4), "float32")):
@@ -183,6 +217,19 @@ def round_trips(text: str) -> IRModule:
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_round_trip(name: str) -> None:
     round_trips(PROGRAMS[name])
+
+
+def test_an_array_is_one_constant_in_a_statement() -> None:
+    ones = np.ones((3, 3), "float32")
+    program = """
+@R.function
+def main(x: R.Tensor((3, 3), "float32")):
+    pair = metadata["relax.expr.Constant"][0], (metadata["relax.expr.Constant"][0], x)
+    return pair
+"""
+    given = {"metadata": {"relax.expr.Constant": [ones]}}
+    function = from_source(HEADER + program, given)
+    assert function.mlir().count('"relax.constant"') == 1
 
 
 def test_index_maps_are_affine_maps() -> None:

@@ -223,6 +223,35 @@ def func(a: T.handle, b: T.handle) -> None:
     with T.block([128], "B") as vi:
         B[vi] = A[vi] * 2.0
 """,
+    "strides as text": """
+@T.prim_func
+def func(a: T.handle):
+    m, n = T.int32(), T.int32()
+    A = T.match_buffer(a, (m, n), strides=("A_s0", "A_s1"), buffer_type="auto")
+    for i in range(m):
+        B = T.Buffer((A.strides[0] * m,), data=A.data, strides=("B_s0",), buffer_type="auto")
+        B[i * A.strides[0]] = 0.0
+""",
+    "offsets that are parameters": """
+@T.prim_func
+def func(p: T.handle("float32"), A_offset: T.int32, A_stride: T.int32):
+    A = T.decl_buffer(1, "float32", data=p, elem_offset=A_offset, strides=[A_stride])
+    A[0] = 42.0
+""",
+    "one lane is an element": """
+@T.prim_func
+def func(A: T.Buffer((16,), "float32"), B: T.Buffer((16,), "float32")):
+    for i in range(4):
+        A[i : i + 1 : 1] = i
+        B[i * 4 : i * 4 + 4] = -A[i * 4 : i * 4 + 4]
+""",
+    "what always fails": """
+@T.prim_func
+def func(A: T.Buffer((16,), "float32")):
+    assert 1 == 0, "some numbers"
+    T.evaluate("text")
+    T.print_buffer(A.data, A.dtype, False, False, 2, (4, 4))
+""",
     "fragments": """
 @T.prim_func
 def func(A: T.Buffer((8, 8), "float32", scope="metal.simdgroup"), B: T.Buffer((8, 8), "float32")):
@@ -250,6 +279,17 @@ def round_trips(text: str, names: dict[str, object] | None = None) -> IRModule:
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_round_trip(name: str) -> None:
     round_trips(PROGRAMS[name])
+
+
+def test_an_assertion_of_constants_fails_when_it_runs() -> None:
+    program = """
+@T.prim_func
+def func(A: T.Buffer((4,), "float32")):
+    assert 1 > 2, "wrong sizes"
+"""
+    run = relax_mlir.build(round_trips(program))["func"]
+    with pytest.raises(Exception, match="wrong sizes"):
+        run(relax_mlir.runtime.empty((4,), "float32"))
 
 
 def test_what_nothing_defines_is_not_compiled() -> None:

@@ -161,10 +161,10 @@ class _Names(dict[str, Any]):
 
     def value(self, node: ast.expr) -> Any:
         """The value of an expression, its names found as needed."""
-        from relax_mlir.script.parser.entry import _StandardNames
+        from relax_mlir.script.parser.entry import StandardNames
 
         code = compile(ast.Expression(node), "<closure>", "eval")
-        standard = _StandardNames()
+        standard = StandardNames()
         known: dict[str, Any] = {"__builtins__": __import__("builtins")}
         for used in _names_in(code):
             try:
@@ -177,11 +177,11 @@ class _Names(dict[str, Any]):
 
     def _imports_in(self, node: ast.FunctionDef, known: dict[str, Any]) -> None:
         """Standard names (`T`, `tvm`) that a helper uses without a statement that can be found."""
-        from relax_mlir.script.parser.entry import _StandardNames
+        from relax_mlir.script.parser.entry import StandardNames
 
         for used in {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}:
-            if used in _StandardNames._MODULES and used not in known:
-                known[used] = _StandardNames()[used]
+            if used in StandardNames.MODULES and used not in known:
+                known[used] = StandardNames()[used]
 
     def _function(self, node: ast.FunctionDef) -> Any:
         decorators = [ast.unparse(d) for d in node.decorator_list]
@@ -204,7 +204,7 @@ class _Names(dict[str, Any]):
         """A program or macro that another program uses."""
         import linecache
 
-        from tools.corpus.records import _is_dialect
+        from tools.corpus.records import is_dialect
 
         text = ast.unparse(node) + "\n"
         file = f"<closure {id(node)}>"
@@ -217,7 +217,7 @@ class _Names(dict[str, Any]):
             except Unresolved:
                 continue
         if not any(
-            _is_dialect(d) or "macro" in ast.unparse(d) or "inline" in ast.unparse(d)
+            is_dialect(d) or "macro" in ast.unparse(d) or "inline" in ast.unparse(d)
             for d in node.decorator_list
         ) and isinstance(node, ast.ClassDef):
             raise Unresolved(node.name)
@@ -228,7 +228,7 @@ class _Names(dict[str, Any]):
         for alias in node.names:
             if (alias.asname or alias.name.partition(".")[0]) != name:
                 continue
-            from relax_mlir.script.parser.entry import _import
+            from relax_mlir.script.parser.entry import import_names
             from relax_mlir.script.parser.environment import Environment, VariableTable
             from relax_mlir.script.parser.source import Source
 
@@ -240,7 +240,7 @@ class _Names(dict[str, Any]):
                 module = ".".join([*inside, *([node.module] if node.module else [])])
                 single = ast.ImportFrom(module, [alias], 0)
             ast.copy_location(single, node)
-            _import(Source.from_text(""), table, single)
+            import_names(Source.from_text(""), table, single)
             return table.lookup(name)
         return _MISSING
 

@@ -6,7 +6,7 @@ import ast
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -90,7 +90,7 @@ def exclusion(record: dict[str, Any]) -> str | None:
     return None
 
 
-def is_called_ill_formed(record: dict[str, Any], tree: ast.Module) -> bool:
+def is_called_ill_formed(record: Mapping[str, Any], tree: ast.Module) -> bool:
     """Whether the test around a program says that TVM's own check refuses it: the program's name
     is given to `verify_well_formed` (or `well_formed`) in a `with pytest.raises` or `assert not`.
     """
@@ -131,7 +131,7 @@ def program_text(record: dict[str, Any]) -> str:
     if record["kind"] == "implicit":
         _decorate(definition)
     else:
-        definition.decorator_list = [d for d in definition.decorator_list if _is_dialect(d)]
+        definition.decorator_list = [d for d in definition.decorator_list if is_dialect(d)]
     body = ast.unparse(ast.Module([definition], []))
     used = set(re.findall(r"\w+", body))
     imports = [_plain(line, used) for line in record["imports"] if _binds(line) & used]
@@ -143,7 +143,8 @@ def program_text(record: dict[str, Any]) -> str:
 
 def _decorate(definition: ast.FunctionDef | ast.ClassDef) -> None:
     """Give a method of a test class the decorator that the class gives it."""
-    is_relax = "R." in ast.unparse(definition.args) if hasattr(definition, "args") else False
+    is_function = isinstance(definition, ast.FunctionDef)
+    is_relax = is_function and "R." in ast.unparse(definition.args)
     decorator = "R.function" if is_relax else "T.prim_func"
     if isinstance(definition, ast.ClassDef):
         decorator = "I.ir_module"
@@ -152,7 +153,7 @@ def _decorate(definition: ast.FunctionDef | ast.ClassDef) -> None:
     definition.decorator_list = [ast.parse(decorator, mode="eval").body]
 
 
-def _is_dialect(decorator: ast.expr) -> bool:
+def is_dialect(decorator: ast.expr) -> bool:
     called = decorator.func if isinstance(decorator, ast.Call) else decorator
     return ast.unparse(called).rpartition(".")[2] in _DECORATORS
 

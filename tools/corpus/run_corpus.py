@@ -30,7 +30,7 @@ def main() -> None:
     programs, left_out = load(options.files)
     chosen = _choose(programs, options)
     started = time.monotonic()
-    outcomes: dict[str, Outcome] = {}
+    outcomes = _kept(programs, options)
     tasks = ((key, p.text, p.record) for key, p in chosen.items())
     repositories = dict(pair.split("=", 1) for pair in options.git)
     for key, outcome in run(
@@ -40,7 +40,10 @@ def main() -> None:
         if len(outcomes) % 500 == 0:
             seconds = time.monotonic() - started
             sys.stderr.write(f"{len(outcomes)} of {len(chosen)}, {seconds:.0f} s\n")
-    sys.stdout.write(report(programs, outcomes, left_out, options.reasons) + "\n")
+    table = report(programs, outcomes, left_out, options.reasons)
+    sys.stdout.write(table + "\n")
+    if options.page is not None:
+        options.page.write_text(page(table, outcomes), encoding="utf-8")
     if options.out is not None:
         _write(options.out, programs, outcomes)
 
@@ -54,7 +57,12 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--reasons", type=int, default=40)
     parser.add_argument("--sample", type=int, default=1, help="every n-th program only")
     parser.add_argument("--only", default="", help="programs whose text matches this pattern")
-    parser.add_argument("--failed", type=Path, help="only what failed in this output of --out")
+    parser.add_argument(
+        "--failed",
+        type=Path,
+        help="run what failed in this output of --out; the other outcomes are kept",
+    )
+    parser.add_argument("--page", type=Path, help="write the report as a page of the documentation")
     parser.add_argument("--out", type=Path, help="write the outcomes here, a JSON object a line")
     return parser.parse_args()
 
@@ -71,6 +79,61 @@ def _choose(programs: dict[str, Program], options: argparse.Namespace) -> dict[s
     return {
         key: programs[key] for key in keys if re.search(options.only, programs[key].record["code"])
     }
+
+
+def _kept(programs: dict[str, Program], options: argparse.Namespace) -> dict[str, Outcome]:
+    """The outcomes of an earlier run that need not be run again."""
+    if options.failed is None:
+        return {}
+    rows = map(json.loads, options.failed.read_text().splitlines())
+    return {
+        row["key"]: Outcome(row["stage"], row["message"])
+        for row in rows
+        if row["stage"] in _NO_FAILURES and row["key"] in programs
+    }
+
+
+def page(table: str, outcomes: dict[str, Outcome]) -> str:
+    """The report as Markdown."""
+    rows, _, reasons = table.partition("Reasons (distinct programs):")
+    tried = [o for o in outcomes.values() if o.stage not in ("closure", "refused")]
+    passed = sum(o.stage == "ok" for o in tried)
+    return _PAGE.format(
+        table=rows.strip(),
+        reasons=reasons.strip("\n"),
+        passed=passed,
+        tried=len(tried),
+        share=100 * passed / max(len(tried), 1),
+    )
+
+
+_PAGE = """# TVMScript of every era
+
+Written by `python -m tools.corpus.run_corpus programs/*.jsonl --git NAME=DIR ... --page PAGE`; do
+not edit.  The programs are those that apache/tvm at its releases, and relax and mlc-llm at several
+dates, have in their files: {passed} of {tried} distinct programs ({share:.1f} %) parse, verify, and
+come back from MLIR and from TVMScript as they were.
+
+- *left out*: 2026's tile and raw-PTX dialects, and programs inside of `with pytest.raises`;
+- *closures*: names that the program takes from code around it cannot be found by reading its file,
+  or the file itself adds them to TVMScript;
+- *refused*: refused here, and the test around the program says that TVM's own check of
+  well-formedness refuses it;
+- *tried*: the others; *parse* and *round-trip* are how many of these parse, and also come back from
+  both texts unchanged.
+
+A row is a release or date; most programs are in several of them.
+
+{table}
+
+## What the others are
+
+Programs, where it fails and why, and an example of each; `#` stands for numbers.
+
+```
+{reasons}
+```
+"""
 
 
 def report(

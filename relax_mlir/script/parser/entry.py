@@ -322,7 +322,7 @@ def from_source(
     """
     if isinstance(program, type):
         return ir_module.decorate(program, calling_frame())
-    environment = Environment(dict(extra_vars or {}), _StandardNames())
+    environment = Environment(dict(extra_vars or {}), StandardNames())
     source = Source.from_text(program, file)
     return _parse_for_user(lambda: _parse_text(source, environment, check_well_formed))
 
@@ -330,10 +330,10 @@ def from_source(
 parse = from_source
 
 
-class _StandardNames(dict[str, Any]):
+class StandardNames(dict[str, Any]):
     """The names a program text may use without importing them, found when they are used."""
 
-    _MODULES = {
+    MODULES = {
         "tvm": "relax_mlir",
         "relax_mlir": "relax_mlir",
         "I": "relax_mlir.script.ir",
@@ -343,11 +343,11 @@ class _StandardNames(dict[str, Any]):
 
     def __init__(self) -> None:
         # TVM 0.27 declares symbols with TypeVar, and prints its import as a comment.
-        super().__init__(dict.fromkeys(self._MODULES), ir_module=ir_module, TypeVar=TypeVar)
+        super().__init__(dict.fromkeys(self.MODULES), ir_module=ir_module, TypeVar=TypeVar)
 
     def __getitem__(self, name: str) -> Any:
-        if name in self._MODULES:
-            return importlib.import_module(self._MODULES[name])
+        if name in self.MODULES:
+            return importlib.import_module(self.MODULES[name])
         return super().__getitem__(name)
 
 
@@ -364,7 +364,7 @@ def _parse_text(source: Source, environment: Environment, check: bool) -> IRModu
             module = parse_class(source, statement, seen, check=check)
             names.define(statement.name, module)
         elif isinstance(statement, (ast.Import, ast.ImportFrom)):
-            _import(source, names, statement)
+            import_names(source, names, statement)
         else:
             _class_statement(evaluate, statement)
     seen = environment.with_names(names.snapshot()[0])
@@ -396,7 +396,7 @@ def _parse_function(
     return decorator.parser_class()(context).parse()
 
 
-def _import(source: Source, names: VariableTable, node: ast.Import | ast.ImportFrom) -> None:
+def import_names(source: Source, names: VariableTable, node: ast.Import | ast.ImportFrom) -> None:
     """Carry out an import; whatever comes from `tvm` is taken from relax_mlir."""
     try:
         if isinstance(node, ast.Import):

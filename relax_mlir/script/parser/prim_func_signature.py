@@ -27,7 +27,7 @@ from relax_mlir.script.parser.handles import Handle
 from relax_mlir.te.operation import var as te_var
 from relax_mlir.tir.buffer import Buffer
 from relax_mlir.tir.builder import PrimFuncBuilder
-from relax_mlir.tir.expr import Var
+from relax_mlir.tir.expr import PrimExpr, Var
 
 _DEFINED_EARLY = (meta_var, te_var)
 """Calls whose value declarations may use, besides the symbols'."""
@@ -228,29 +228,31 @@ class SignatureParser(DialectParser):
     def properties(self, form: BufferForm) -> dict[str, Any]:
         """The properties of a buffer, with symbols in strides and offset made variables."""
         result = dict(form.properties)
+        first = form.shape[0] if form.shape else 0
+        dtype = first.dtype if isinstance(first, PrimExpr) else "int32"
         if "strides" in result:
-            result["strides"] = [self.dimension(s) for s in result["strides"]]
+            result["strides"] = [self.dimension(s, dtype) for s in result["strides"]]
         if "elem_offset" in result:
-            result["elem_offset"] = self.dimension(result["elem_offset"])
+            result["elem_offset"] = self.dimension(result["elem_offset"], dtype)
         return result
 
-    def dimension(self, size: Any) -> Any:
-        """A size that may be given as text or as a TypeVar."""
+    def dimension(self, size: Any, dtype: str = "int64") -> Any:
+        """A size that may be given as text or as a TypeVar; a new symbol of it has the dtype."""
         if isinstance(size, TypeVar):
-            return self._symbol(size.__name__)
+            return self._symbol(size.__name__, dtype)
         if not isinstance(size, str):
             return size
         tree = ast.parse(size.strip(), mode="eval").body
         for node in ast.walk(tree):
             if isinstance(node, ast.Name) and not self.names.is_local(node.id):
-                self.names.define(node.id, self._symbol(node.id))
+                self.names.define(node.id, self._symbol(node.id, dtype))
         return self.evaluate(tree)
 
-    def _symbol(self, name: str) -> Var:
+    def _symbol(self, name: str, dtype: str) -> Var:
         if self._views:
             return Var(name)
         if name not in self.symbols:
-            self._define_symbol(name, Var(name, "int64"))
+            self._define_symbol(name, Var(name, dtype))
         return self.symbols[name]
 
     @contextmanager
