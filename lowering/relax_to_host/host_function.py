@@ -124,10 +124,34 @@ class HostFunction:
     # -- the whole function -------------------------------------------------------------------
     def write_body(self) -> None:
         """Write everything behind the parameters, which are in `env` by now."""
+        self._require_constants()
         self._allocate_workspace()
         self.write_block(self.op.regions[0].blocks[0].operations)
         self._write_exit()
         self.text.finish()
+
+    def _require_constants(self) -> None:
+        """Leave with an error where the table of constants was not filled, all at once."""
+        uses: list[ir.Operation] = []
+
+        def visit(op: ir.Operation) -> ir.WalkResult:
+            if op.name == "relax.constant":
+                uses.append(op)
+            return ir.WalkResult.ADVANCE
+
+        self.op.walk(visit)
+        if not uses:
+            return
+        text, bad = self.text, self.text.block("constants")
+        first = text.load(text.address(CONSTANTS), "!llvm.ptr")
+        text.require(text.value(f'llvm.icmp "ne" {first}, {text.null()} : !llvm.ptr'), bad)
+        kind = text.string("RuntimeError")
+        message = text.string(
+            f"{self.name}: the constants of the library are not loaded: load it with "
+            "relax_mlir.runtime.load_module, or call __relax_set_constants"
+        )
+        raised = call_text("TVMFFIErrorSetRaisedFromCStr", [kind, message], ["!llvm.ptr"] * 2)
+        text.cold(bad, [raised, self.failed])
 
     def write_block(self, operations: Iterable[ir.OpView]) -> None:
         """Write operations in order, giving up owned values after their last use."""

@@ -30,7 +30,7 @@ from relax_mlir.runtime import numpy_bridge as bridge
 from relax_mlir.runtime.compiled_code import CompiledCode
 from relax_mlir.runtime.engine import Engine, makes_closures, openmp_library, uses_openmp
 
-__all__ = ["export_library"]
+__all__ = ["constant_name", "constants_path", "export_library"]
 
 _BLOB = "__relax_blob"
 _ALIGNMENT = 64
@@ -42,11 +42,21 @@ def export_library(
     fcompile: Callable[..., Any] | None,
     addons: list[str],
     workspace_dir: str | None,
+    constants_beside: bool = False,
 ) -> Any:
-    """Write the shared library `path`; returns what `fcompile` returns."""
+    """Write the shared library `path`; returns what `fcompile` returns.
+
+    With `constants_beside` the constants are in `<path>.safetensors`, which `load_module` reads.
+    """
+    beside = constants_beside and len(code.constants) > 0
+    if beside:
+        from relax_mlir.runtime.params import save_param_dict_to_file
+
+        named = {constant_name(i): array for i, array in enumerate(code.constants)}
+        save_param_dict_to_file(named, constants_path(path))
     with tempfile.TemporaryDirectory(dir=workspace_dir) as folder:
-        objects = [write_object(code, str(Path(folder) / "module.o"))]
-        if code.constants:
+        objects = [write_object(code, str(Path(folder) / "module.o"), embed=not beside)]
+        if code.constants and not beside:
             objects.append(_write_constants(code.constants, Path(folder)))
         libraries = list(addons)
         if uses_openmp(code.module):
@@ -59,16 +69,27 @@ def export_library(
         return link_shared(path, [*objects, *libraries], options=options)
 
 
-def write_object(code: CompiledCode, path: str) -> str:
+def constants_path(library: str) -> str:
+    """The file of the constants that lies beside a library."""
+    return f"{library}.safetensors"
+
+
+def constant_name(index: int) -> str:
+    """The name of a constant in that file."""
+    return f"constant_{index}"
+
+
+def write_object(code: CompiledCode, path: str, embed: bool = True) -> str:
     """Write the machine code as an object file; returns its path.
 
-    With constants it refers to data (`_BLOB`) that `export_library` puts beside it.
+    With constants it refers to data (`_BLOB`) that `export_library` puts beside it, unless they are
+    not to be embedded: then the library waits for `__relax_set_constants`.
     """
     with mlir.scope():
         state = ModuleState(code.module).clone()
         LinkFFISupport().run(state)
         offsets = constant_offsets(code.constants)
-        if offsets:
+        if offsets and embed:
             layout = [
                 (array.shape, bridge.dtype_name(array.dtype), offset)
                 for array, offset in zip(code.constants, offsets, strict=True)

@@ -8,7 +8,7 @@ from typing import Any
 
 from relax_mlir.errors import Error
 from relax_mlir.runtime.benchmark import BenchmarkResult, time_function
-from relax_mlir.runtime.compiled_code import CompiledCode, FunctionInfo
+from relax_mlir.runtime.compiled_code import SET_CONSTANTS, CompiledCode, FunctionInfo
 from relax_mlir.runtime.device import require_present
 from relax_mlir.runtime.device_api.device_function import DeviceFunction
 from relax_mlir.runtime.device_module import DeviceModule
@@ -29,6 +29,26 @@ class _Library:
         from relax_mlir.runtime.device_api.library import DeviceLibrary
 
         self.device_library = DeviceLibrary.of(self.library)
+        self.constants = self._load_constants(path)
+
+    def _load_constants(self, path: str) -> list[Any]:
+        """The constants from the file beside the library, if there is one; the library gets them.
+
+        Raises ValueError when the file does not have what the library needs.
+        """
+        from relax_mlir.runtime.export import constant_name, constants_path
+        from relax_mlir.runtime.params import load_param_dict_from_file
+
+        file = constants_path(path)
+        if not os.path.exists(file):
+            return []
+        found = load_param_dict_from_file(file)
+        names = [constant_name(index) for index in range(len(found))]
+        if sorted(names) != sorted(found):
+            raise ValueError(f"load_module: {file} does not hold the constants of the library")
+        tensors = [found[name] for name in names]
+        self.library.get_function(SET_CONSTANTS)(*tensors)
+        return tensors
 
     def function(self, name: str) -> Any:
         found = self.library.get_function(name)
@@ -171,19 +191,27 @@ class Module:
         fcompile: Callable[..., Any] | None = None,
         addons: Sequence[str] | None = None,
         workspace_dir: str | None = None,
+        constants_beside: bool = False,
         **kwargs: Any,
     ) -> Any:
         """Write a shared library that `tvm_ffi.load_module` and `load_module` read anywhere.
 
-        `fcompile(output, objects)` links instead of the system's `cc`.  Raises CompileError when
-        there is no linker.
+        `fcompile(output, objects)` links instead of the system's `cc`.  With `constants_beside` the
+        constants are no part of the library but in `<file_name>.safetensors`: `load_module` reads
+        both, other programs hand them to the function `__relax_set_constants`.  Raises CompileError
+        when there is no linker.
         """
         from relax_mlir.runtime.export import export_library
 
         if not isinstance(self._code, CompiledCode):
             raise Error("a module that was loaded from a library cannot be exported again")
         return export_library(
-            self._code, os.fspath(file_name), fcompile, list(addons or ()), workspace_dir
+            self._code,
+            os.fspath(file_name),
+            fcompile,
+            list(addons or ()),
+            workspace_dir,
+            constants_beside,
         )
 
     def time_evaluator(
