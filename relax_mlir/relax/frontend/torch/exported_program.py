@@ -8,6 +8,11 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from relax_mlir.relax.frontend.common import attach_params
+from relax_mlir.relax.frontend.torch.control_flow import (
+    CONTROL_FLOW,
+    has_control_flow,
+    import_subgraphs,
+)
 from relax_mlir.relax.frontend.torch.importer import (
     Converter,
     Importer,
@@ -63,15 +68,18 @@ def from_exported_program(
         exported_program = exported_program.run_decompositions()
     elif _mutates(exported_program):
         exported_program = exported_program.run_decompositions({})
-    return _ExportedProgramImporter(exported_program, custom_convert_map).run(
+    return ExportedProgramImporter(exported_program, custom_convert_map).run(
         keep_params_as_input, unwrap_unit_return_tuple, no_bind_return_tuple
     )
 
 
-class _ExportedProgramImporter(Importer):
+class ExportedProgramImporter(Importer):
     def __init__(self, program: Any, custom: Mapping[str, Converter] | None):
-        super().__init__({**CONVERTERS, **_SYMBOLIC}, custom)
+        super().__init__({**CONVERTERS, **_SYMBOLIC, **CONTROL_FLOW}, custom)
         self.program = program
+        self.custom = custom
+        self.subgraphs: dict[int, Any] = {}
+        self.current_node: Any = None
         self.symbols: dict[str, Any] = {}
         self.nodes: dict[int, Any] = {}
         self.static_values: dict[Any, Any] = {}
@@ -91,29 +99,64 @@ class _ExportedProgramImporter(Importer):
         return full if hasattr(target, "overloadpacket") else target
 
     def run(self, keep_params: bool, unwrap: bool, no_bind: bool) -> IRModule:
-        nodes = list(self.program.graph.nodes)
-        calls = [n for n in nodes if n.op == "call_function" and not _is_check(n)]
-        refuse_missing(self.missing(self.key_of(n.target) for n in calls))
+        graph_module = self.program.graph_module
+        refuse_missing(self.missing(map(self.key_of, _targets(graph_module))))
+        import_subgraphs(self, graph_module)
         inputs, weights = self._parameters(keep_params)
         attrs = {"num_input": len(inputs)} if keep_params else None
         builder = self.block_builder
+        controlled = has_control_flow(graph_module.graph)
         with builder.function("main", [*inputs, *weights], attrs=attrs):
-            with builder.dataflow():
-                for node in calls:
-                    self.env[node] = self.call(self.key_of(node.target), node)
-                    self.nodes[id(self.env[node])] = node
-                output = self._output(nodes[-1], unwrap)
-                if not (no_bind and isinstance(output, self.relax.Tuple)):
-                    output = builder.emit_output(output)
-                else:
-                    output = self.relax.Tuple([builder.emit_output(f) for f in output.fields])
+            if controlled:
+                output = self._convert(graph_module, unwrap)
+                output = output if no_bind else builder.emit(output)
+            else:
+                with builder.dataflow():
+                    output = self._convert(graph_module, unwrap)
+                    if not (no_bind and isinstance(output, self.relax.Tuple)):
+                        output = builder.emit_output(output)
+                    else:
+                        fields = [builder.emit_output(field) for field in output.fields]
+                        output = self.relax.Tuple(fields)
             builder.emit_func_output(output)
         module = builder.get()
+        if self.subgraphs:
+            module = self.relax.transform.ConvertToDataflow()(module)
         if self.read_statically:
             module = self.relax.transform.DeadCodeElimination()(module)
         if keep_params:
             attach_params(module, "main", self.values)
         return module
+
+    def _convert(self, graph_module: Any, unwrap: bool) -> Any:
+        """Bind every node of a graph; returns its output."""
+        nodes = list(graph_module.graph.nodes)
+        for node in nodes:
+            if node.op == "get_attr":
+                value = getattr(graph_module, node.target)
+                self.env[node] = value if hasattr(value, "graph") else self.constant(value)
+            elif node.op == "call_function" and not _is_check(node):
+                self.current_node = node
+                self.env[node] = self.call(self.key_of(node.target), node)
+                self.nodes[id(self.env[node])] = node
+        return self._output(nodes[-1], unwrap)
+
+    def import_function(self, name: str, graph_module: Any) -> Any:
+        """A private function that computes a graph of control flow; returns its variable."""
+        part = ExportedProgramImporter(self.program, self.custom)
+        part.block_builder, part.symbols = self.block_builder, self.symbols
+        part.constants, part.subgraphs = self.constants, self.subgraphs
+        import_subgraphs(part, graph_module)
+        builder, variables = self.block_builder, []
+        for node in graph_module.graph.nodes:
+            if node.op == "placeholder":
+                part.env[node] = self.variable(node)
+                if self.is_tensor(part.env[node]):
+                    variables.append(part.env[node])
+        unique = builder.get_unique_name(name)
+        with builder.function(unique, variables, private=True):
+            builder.emit_func_output(builder.emit(part._convert(graph_module, unwrap=True)))
+        return builder.get().get_global_var(unique)
 
     def expected_shape(self, node: Any) -> list[Any] | None:
         shape = getattr(node.meta.get("val"), "shape", None)
@@ -163,7 +206,7 @@ class _ExportedProgramImporter(Importer):
         for spec in self.program.graph_signature.input_specs:
             node = nodes[spec.arg.name]
             if spec.kind is InputKind.USER_INPUT:
-                self.env[node] = self._variable(node)
+                self.env[node] = self.variable(node)
                 if self.is_tensor(self.env[node]):
                     inputs.append(self.env[node])
                 continue
@@ -171,7 +214,7 @@ class _ExportedProgramImporter(Importer):
             if not keep_params and spec.kind is not InputKind.PARAMETER:
                 self.static_values[node] = value.detach()
             if keep_params:
-                self.env[node] = self._variable(node)
+                self.env[node] = self.variable(node)
                 weights.append(self.env[node])
                 self.values.append(to_numpy(value))
             else:
@@ -184,7 +227,8 @@ class _ExportedProgramImporter(Importer):
             return program.state_dict[spec.target]
         return program.constants[spec.target]
 
-    def _variable(self, node: Any) -> Any:
+    def variable(self, node: Any) -> Any:
+        """The variable of an input, or its value where PyTorch took it for a constant."""
         value = node.meta["val"]
         if not hasattr(value, "shape"):
             return value
@@ -206,7 +250,10 @@ class _ExportedProgramImporter(Importer):
         return self.symbols[name]
 
     def _output(self, node: Any, unwrap: bool) -> Any:
-        values = [self.retrieve(v) for v in node.args[0] if v is not None]
+        returned = node.args[0]
+        if not isinstance(returned, (list, tuple)):  # of a graph of control flow
+            returned = [returned]
+        values = [self.retrieve(v) for v in returned if v is not None]
         values = [v if self.is_tensor(v) else self.relax.PrimValue(v) for v in values]
         if unwrap and len(values) == 1:
             return values[0]
@@ -236,6 +283,17 @@ def eval_dimension(text: str, symbols: Mapping[str, Any]) -> Any:
         raise ValueError(f"size expression '{text}' is not understood")
 
     return visit(ast.parse(text, mode="eval").body)
+
+
+def _targets(graph_module: Any) -> list[Any]:
+    """What the graph and the graphs of its control flow call."""
+    found = []
+    for node in graph_module.graph.nodes:
+        if node.op == "call_function" and not _is_check(node):
+            found.append(node.target)
+        elif node.op == "get_attr" and hasattr(getattr(graph_module, node.target), "graph"):
+            found += _targets(getattr(graph_module, node.target))
+    return found
 
 
 def _is_check(node: Any) -> bool:
