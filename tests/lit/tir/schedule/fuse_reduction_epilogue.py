@@ -9,30 +9,34 @@ from relax_mlir.script import tir as T
 # TRACE: ["fuse_reduction_epilogue", [], {"reduction_block": {"rv": "b0"}, "epilogue_block": {"rv": "b1"}}, [], null]]
 
 # CHECK-LABEL: def main(
-# CHECK: for i, j, k in T.grid(16, 16, 16):
-# CHECK: with T.block("C"):
-# CHECK: vi, vj, vk = T.axis.remap("SSR", [i, j, k])
-# CHECK: with T.init():
-# CHECK: D[vi, vj] = W[0, vj]
-# CHECK: D[vi, vj] = D[vi, vj] + A[vi, vk] * W[vk, vj]
+# CHECK-NEXT: # with T.block("root"):
+# CHECK-NEXT: for i, j, k in T.grid(32, 32, 32):
+# CHECK-NEXT: with T.block("C"):
+# CHECK-NEXT: vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+# CHECK-NEXT: T.reads(b[vj], A[vi, vk], W[vk, vj])
+# CHECK-NEXT: T.writes(D[vi, vj])
+# CHECK-NEXT: with T.init():
+# CHECK-NEXT: D[vi, vj] = b[vj]
+# CHECK-NEXT: D[vi, vj] = D[vi, vj] + A[vi, vk] * W[vk, vj]
 
 
 @I.ir_module
 class Module:
     @T.prim_func
     def main(
-        A: T.Buffer((16, 16), "float32"),
-        W: T.Buffer((16, 16), "float32"),
-        D: T.Buffer((16, 16), "float32"),
+        A: T.Buffer((32, 32), "float32"),
+        W: T.Buffer((32, 32), "float32"),
+        b: T.Buffer((32,), "float32"),
+        D: T.Buffer((32, 32), "float32"),
     ):
-        C = T.alloc_buffer((16, 16), "float32")
-        for i, j, k in T.grid(16, 16, 16):
+        C = T.alloc_buffer((32, 32), "float32")
+        for i, j, k in T.grid(32, 32, 32):
             with T.block("C"):
                 vi, vj, vk = T.axis.remap("SSR", [i, j, k])
                 with T.init():
                     C[vi, vj] = T.float32(0)
                 C[vi, vj] = C[vi, vj] + A[vi, vk] * W[vk, vj]
-        for i, j in T.grid(16, 16):
+        for i, j in T.grid(32, 32):
             with T.block("D"):
                 vi, vj = T.axis.remap("SS", [i, j])
-                D[vi, vj] = C[vi, vj] + W[0, vj]
+                D[vi, vj] = C[vi, vj] + b[vj]

@@ -1,0 +1,54 @@
+# ruff: noqa: E501
+# RUN: sed -n 's/^# TRACE: //p' %s > %t.json
+# RUN: relax-opt %s --tir-apply-schedule=trace=%t.json --emit=tvmscript | FileCheck %s
+from relax_mlir.script import ir as I
+from relax_mlir.script import tir as T
+
+# TRACE: [["get_sblock", [], {"name": "D", "func_name": "main"}, ["b0"], null],
+# TRACE: ["reindex_cache_write", [], {"block": {"rv": "b0"}, "write_buffer_index": 0, "storage_scope": "shared", "index_map": {"index_map": "lambda i, j: (j, i,)"}}, ["b1"], null]]
+
+# CHECK-LABEL: def main(
+# CHECK-NEXT: # with T.block("root"):
+# CHECK-NEXT: C = T.alloc_buffer((32, 32))
+# CHECK-NEXT: D_shared = T.alloc_buffer((32, 32), scope="shared")
+# CHECK-NEXT: for i, j, k in T.grid(32, 32, 32):
+# CHECK-NEXT: with T.block("C"):
+# CHECK-NEXT: vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+# CHECK-NEXT: T.reads(A[vi, vk], W[vk, vj])
+# CHECK-NEXT: T.writes(C[vi, vj])
+# CHECK-NEXT: with T.init():
+# CHECK-NEXT: C[vi, vj] = T.float32(0.0)
+# CHECK-NEXT: C[vi, vj] = C[vi, vj] + A[vi, vk] * W[vk, vj]
+# CHECK-NEXT: for i, j in T.grid(32, 32):
+# CHECK-NEXT: with T.block("D"):
+# CHECK-NEXT: vi, vj = T.axis.remap("SS", [i, j])
+# CHECK-NEXT: T.reads(C[vi, vj])
+# CHECK-NEXT: T.writes(D_shared[vj, vi])
+# CHECK-NEXT: D_shared[vj, vi] = T.max(C[vi, vj], T.float32(2.0))
+# CHECK-NEXT: for i, j in T.grid(32, 32):
+# CHECK-NEXT: with T.block("D_shared"):
+# CHECK-NEXT: vi, vj = T.axis.remap("SS", [i, j])
+# CHECK-NEXT: T.reads(D_shared[vj, vi])
+# CHECK-NEXT: T.writes(D[vi, vj])
+# CHECK-NEXT: D[vi, vj] = D_shared[vj, vi]
+
+
+@I.ir_module
+class Module:
+    @T.prim_func
+    def main(
+        A: T.Buffer((32, 32), "float32"),
+        W: T.Buffer((32, 32), "float32"),
+        D: T.Buffer((32, 32), "float32"),
+    ):
+        C = T.alloc_buffer((32, 32), "float32")
+        for i, j, k in T.grid(32, 32, 32):
+            with T.block("C"):
+                vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+                with T.init():
+                    C[vi, vj] = T.float32(0)
+                C[vi, vj] = C[vi, vj] + A[vi, vk] * W[vk, vj]
+        for i, j in T.grid(32, 32):
+            with T.block("D"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                D[vi, vj] = T.max(C[vi, vj], T.float32(2))
