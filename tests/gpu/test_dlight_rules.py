@@ -19,6 +19,7 @@ from relax_mlir.script import tir as T
 from relax_mlir.target import Target
 from relax_mlir.tir import PrimFunc
 from relax_mlir.transform import PassContext
+from tests.gpu.emulated import run_emulated
 
 CUDA = Target("cuda")
 
@@ -37,17 +38,15 @@ def check(
     dtype: str = "float32",
     tolerance: float = 1e-5,
 ) -> str:
-    """Run the scheduled function on the emulator; its text."""
+    """Run the scheduled function on the emulator, its threads in several orders; its text."""
     module = scheduled(rule, function)
-    device = relax_mlir.device("cuda-emu")
     rng = np.random.default_rng(len(shapes))
     arrays = [(rng.random(shape) - 0.5).astype(dtype) for shape in shapes[:-1]]
-    out = relax_mlir.runtime.tensor(np.zeros(shapes[-1], dtype), device)
-    with PassContext(opt_level=0):
-        built = relax_mlir.build(module, "cuda")
-    built(*(relax_mlir.runtime.tensor(a, device) for a in arrays), out)
+    out = np.zeros(shapes[-1], dtype)
     wanted = reference(*(a.astype("float64") for a in arrays))
-    np.testing.assert_allclose(out.numpy(), wanted, rtol=tolerance, atol=tolerance)
+    with PassContext(opt_level=0):
+        run_emulated(module, *arrays, out)
+    np.testing.assert_allclose(out, wanted, rtol=tolerance, atol=tolerance)
     return module.script()
 
 
@@ -148,25 +147,28 @@ TENSOR_CORES = [
 ]
 
 
-@pytest.mark.parametrize("dtype, sums, rule", TENSOR_CORES, ids=lambda value: str(value)[:12])
-def test_matmul_on_tensor_cores(dtype: str, sums: str, rule: dlight.ScheduleRule) -> None:
-    """Odd sizes, a bias before and an activation after; whole numbers are exact."""
-    m, n, k = 70, 130, 75
+def matmul_of(m: int, n: int, k: int, dtype: str, sums: str) -> PrimFunc:
+    """`max(A @ B, 1)` with sums of another dtype."""
     a, b = placeholders((m, k), (k, n), dtype=dtype)
     r = te.reduce_axis((0, k), "r")
     c = te.compute(
         (m, n), lambda i, j: te.sum(a[i, r].astype(sums) * b[r, j].astype(sums), axis=r), name="C"
     )
     out = te.compute((m, n), lambda i, j: T.max(c[i, j], T.cast(1, sums)), name="out")
-    module = scheduled(rule, prim_func([a, b], out), AMPERE)
-    device = relax_mlir.device("cuda-emu")
+    return prim_func([a, b], out)
+
+
+@pytest.mark.parametrize("dtype, sums, rule", TENSOR_CORES, ids=lambda value: str(value)[:12])
+def test_matmul_on_tensor_cores(dtype: str, sums: str, rule: dlight.ScheduleRule) -> None:
+    """Odd sizes, a bias before and an activation after; whole numbers are exact."""
+    m, n, k = 70, 130, 75
+    module = scheduled(rule, matmul_of(m, n, k, dtype, sums), AMPERE)
     rng = np.random.default_rng(0)
     x, y = (rng.integers(-3, 4, shape) for shape in ((m, k), (k, n)))
     kind = getattr(ml_dtypes, dtype, dtype)
-    got = relax_mlir.runtime.tensor(np.zeros((m, n), sums), device)
-    built = relax_mlir.build(module, AMPERE)
-    built(*(relax_mlir.runtime.tensor(v.astype(kind), device) for v in (x, y)), got)
-    np.testing.assert_array_equal(got.numpy(), np.maximum(x @ y, 1))
+    got = np.zeros((m, n), sums)
+    run_emulated(module, x.astype(kind), y.astype(kind), got, target=AMPERE, order="reverse")
+    np.testing.assert_array_equal(got, np.maximum(x @ y, 1))
     assert "mma" in module.script()
 
 

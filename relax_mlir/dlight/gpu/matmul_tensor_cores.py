@@ -80,7 +80,7 @@ _KINDS = {
     ("float16", "float32"): _Kind("float16", "float32", 16, 4, (16, 8)),
     ("float16", "float16"): _Kind("float16", "float16", 16, 4, (16, 8)),
     ("bfloat16", "float32"): _Kind("bfloat16", "float32", 16, 4, (16, 8), (_SQUARE, _SQUARE)),
-    ("int8", "int32"): _Kind("int8", "int32", 32, 2, (32, 16), (_WIDE, _WIDE)),
+    ("int8", "int32"): _Kind("int8", "int32", 32, 1, (32, 16), (_WIDE, _WIDE)),
 }
 _TF32 = _Kind("float32", "float32", 8, 4, (16, 8), (_tf32_of_a, _tf32_of_b))
 

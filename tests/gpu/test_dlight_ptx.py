@@ -1,0 +1,40 @@
+"""The kernels of default schedules as NVIDIA's assembler takes them: they assemble, and
+spill no registers."""
+
+from __future__ import annotations
+
+import pytest
+
+import relax_mlir
+from relax_mlir import dlight
+from relax_mlir.target import Target
+from relax_mlir.tir import PrimFunc
+from tests.compat.test_dlight_oracle import functions
+from tests.gpu.ptxas import ARCHS, assemble
+from tests.gpu.test_dlight_rules import TENSOR_CORES, matmul_of, scheduled
+
+# One of each rule, for each architecture in turn.
+CHOSEN = ["matmul", "conv2d", "gemv", "sum_inner", "sum_outer", "softmax", "layer_norm",
+          "transpose", "add"]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "arch"), [(name, ARCHS[n % len(ARCHS)]) for n, name in enumerate(CHOSEN)]
+)
+def test_no_spills(name: str, arch: str) -> None:
+    _check(functions()[name], arch)
+
+
+@pytest.mark.parametrize(("dtype", "sums", "rule"), TENSOR_CORES, ids=lambda value: str(value)[:12])
+def test_no_spills_on_tensor_cores(dtype: str, sums: str, rule: dlight.ScheduleRule) -> None:
+    target = Target({"kind": "cuda", "arch": "sm_80"})
+    module = scheduled(rule, matmul_of(256, 256, 256, dtype, sums), target)
+    _check(module["main"], "sm_80")
+
+
+def _check(function: PrimFunc, arch: str) -> None:
+    module = relax_mlir.IRModule({"main": function.with_attr("global_symbol", "main")})
+    built = relax_mlir.build(module, {"kind": "cuda", "arch": arch})
+    ptx = built.mod.imports[0].inspect_source("ptx")
+    resources = assemble(ptx, arch)
+    assert resources and all(kernel.spills == 0 for kernel in resources.values()), resources
