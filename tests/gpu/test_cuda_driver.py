@@ -18,6 +18,7 @@ from relax_mlir.runtime import device_api as gpu
 from relax_mlir.runtime.device_api import backend, driver
 from relax_mlir.runtime.device_api.cuda import CudaBackend
 from relax_mlir.runtime.device_api.driver import CudaDriver
+from relax_mlir.runtime.engine import ffi_library
 from relax_mlir.target import Target
 from tests.gpu.gpu_programs import vector_add
 
@@ -150,6 +151,20 @@ def test_streams_and_events(fake: Fake, add: Any) -> None:
     assert fake.log() == ["cuCtxSynchronize"]
     del stream
     assert fake.log() == ["cuStreamDestroy_v2 0x5000"]
+
+
+def test_launches_are_on_the_stream_of_the_callers_framework(fake: Fake, add: Any) -> None:
+    _, args = tensors()
+    add(*args)
+    fake.log()
+    library = ctypes.CDLL(ffi_library())
+    library.TVMFFIEnvSetStream.argtypes = [ctypes.c_int32, ctypes.c_int32] + [ctypes.c_void_p] * 2
+    library.TVMFFIEnvSetStream(2, 0, 0x9000, None)
+    try:
+        add(*args)
+    finally:
+        library.TVMFFIEnvSetStream(2, 0, None, None)
+    assert fake.log() == ["cuLaunchKernel (3, 1, 1) (128, 1, 1) shared 0 stream 0x9000"]
 
 
 def test_time_evaluator_uses_events(fake: Fake, add: Any) -> None:

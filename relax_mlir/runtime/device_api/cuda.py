@@ -104,6 +104,8 @@ class CudaBackend(Backend):
 
     def to_host(self, target: int, source: int, size: int) -> None:
         self._enter()
+        # What made the data may have run on a stream of the caller's framework.
+        self.driver.call("cuCtxSynchronize")
         self.driver.call("cuMemcpyDtoHAsync_v2", target, source, size, self.stream)
         self.driver.call("cuStreamSynchronize", self.stream)
 

@@ -24,6 +24,9 @@ _DRIVER = {
 }  # fmt: skip
 _ERROR = "relax_cuda_error"
 _WITHHOLD = "relax_cuda_withhold"
+_STREAM = "relax_cuda_stream"
+# Of libtvm_ffi: the stream that the caller's framework works on, set for the time of a call.
+_ENVIRONMENT = "TVMFFIEnvGetStream"
 _NAMES = ("launch", "alloc", "free", "delete", "to_host", "to_device", "copy")
 _STATIC_SHARED_BYTES = 48 * 1024
 _MAX_DYNAMIC_SHARED = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
@@ -46,7 +49,7 @@ def cuda_calls(
     with mlir.scope():
         declared = [(name, count, True) for name, count in _DRIVER.items()]
         native = NativeModule([*declared, (_ERROR, 2, True), (_WITHHOLD, 1, True),
-                               ("free", 1, False)])  # fmt: skip
+                               ("free", 1, False), (_ENVIRONMENT, 2, True)])  # fmt: skip
         calls = _Calls(native, table, context)
         calls.write()
         PassManager.parse(_PIPELINE).run(native.module.operation)
@@ -67,8 +70,10 @@ class _Calls:
         self.stream = table.word_address("stream")
         self.capturing = table.word_address("capturing")
         self.context = context
+        self.device = table.get("device")
 
     def write(self) -> None:
+        self._write_stream()
         self._write_launch()
         self._write_memory()
         self._write_copies()
@@ -80,6 +85,15 @@ class _Calls:
             f.call(_ERROR, status, list(_DRIVER).index(name))
             f.ret(-1)
 
+    def _write_stream(self) -> None:
+        """The stream of the table, else the one of the FFI's environment."""
+        kind, index = self.device & 0xFFFFFFFF, self.device >> 32
+        with self.native.function(_STREAM, 0) as f:
+            stream = f.load(self.stream)
+            with f.when(stream.is_not(0)):
+                f.ret(stream)
+            f.ret(f.call(_ENVIRONMENT, kind, index))
+
     def _write_launch(self) -> None:
         with self.native.function("relax_cuda_launch", 10) as f:
             kernel, *sizes, shared, stream, args = f.arguments
@@ -88,7 +102,7 @@ class _Calls:
                 self._call(f, "cuFuncSetAttribute", kernel, _MAX_DYNAMIC_SHARED, shared)
             chosen = f.var(stream)
             with f.when(stream.is_(0)):
-                chosen.set(f.load(self.stream))
+                chosen.set(f.call(_STREAM))
             self._call(f, "cuLaunchKernel", kernel, *sizes, shared, chosen.get(), args, 0)
             f.ret(0)
 
@@ -101,7 +115,7 @@ class _Calls:
                 at_least.set(1)
             capturing = f.load(self.capturing)
             with f.when(capturing.is_(0)):
-                stream = f.load(self.stream)
+                stream = f.call(_STREAM)
                 status.set(f.call("cuMemAllocAsync", made.address(), at_least.get(), stream))
             with f.when(capturing.is_not(0)):
                 status.set(f.call("cuMemAlloc_v2", made.address(), at_least.get()))
@@ -117,7 +131,7 @@ class _Calls:
                 f.ret(0)
             # At the end of the process the driver may be gone: there is nobody to tell.
             f.call("cuCtxSetCurrent", self.context)
-            f.call("cuMemFreeAsync", address, f.load(self.stream))
+            f.call("cuMemFreeAsync", address, f.call(_STREAM))
         with self.native.function("relax_cuda_delete", 1) as f:
             (managed,) = f.arguments
             data = f.load(managed + _DATA)
@@ -128,7 +142,7 @@ class _Calls:
     def _write_copies(self) -> None:
         with self.native.function("relax_cuda_to_host", 3) as f:
             target, source, size = f.arguments
-            stream = f.load(self.stream)
+            stream = f.call(_STREAM)
             self._call(f, "cuCtxSetCurrent", self.context)
             self._call(f, "cuMemcpyDtoHAsync_v2", target, source, size, stream)
             self._call(f, "cuStreamSynchronize", stream)
@@ -136,11 +150,11 @@ class _Calls:
         with self.native.function("relax_cuda_copy", 3) as f:
             target, source, size = f.arguments
             self._call(f, "cuCtxSetCurrent", self.context)
-            self._call(f, "cuMemcpyDtoDAsync_v2", target, source, size, f.load(self.stream))
+            self._call(f, "cuMemcpyDtoDAsync_v2", target, source, size, f.call(_STREAM))
             f.ret(0)
         with self.native.function("relax_cuda_to_device", 3) as f:
             target, source, size = f.arguments
-            stream = f.load(self.stream)
+            stream = f.call(_STREAM)
             self._call(f, "cuCtxSetCurrent", self.context)
             self._call(f, "cuMemcpyHtoDAsync_v2", target, source, size, stream)
             self._call(f, "cuStreamSynchronize", stream)
