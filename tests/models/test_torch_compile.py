@@ -112,7 +112,7 @@ def test_what_is_captured_can_be_read() -> None:
 
 def test_an_unknown_operator_is_named() -> None:
     compiled = torch.compile(torch.special.airy_ai, backend=relax_mlir_backend)
-    with pytest.raises(Exception, match=r"no converter: .*airy_ai"):
+    with pytest.raises(Exception, match=r"no converter:\n.*airy_ai.*1x"):
         compiled(torch.ones(3))
 
 

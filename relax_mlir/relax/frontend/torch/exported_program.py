@@ -100,7 +100,7 @@ class ExportedProgramImporter(Importer):
 
     def run(self, keep_params: bool, unwrap: bool, no_bind: bool) -> IRModule:
         graph_module = self.program.graph_module
-        refuse_missing(self.missing(map(self.key_of, _targets(graph_module))))
+        refuse_missing(self.missing((self.key_of(n.target), n) for n in _calls(graph_module)))
         import_subgraphs(self, graph_module)
         inputs, weights = self._parameters(keep_params)
         attrs = {"num_input": len(inputs)} if keep_params else None
@@ -285,14 +285,14 @@ def eval_dimension(text: str, symbols: Mapping[str, Any]) -> Any:
     return visit(ast.parse(text, mode="eval").body)
 
 
-def _targets(graph_module: Any) -> list[Any]:
-    """What the graph and the graphs of its control flow call."""
+def _calls(graph_module: Any) -> list[Any]:
+    """The calls in a graph and in the graphs of its control flow."""
     found = []
     for node in graph_module.graph.nodes:
         if node.op == "call_function" and not _is_check(node):
-            found.append(node.target)
+            found.append(node)
         elif node.op == "get_attr" and hasattr(getattr(graph_module, node.target), "graph"):
-            found += _targets(getattr(graph_module, node.target))
+            found += _calls(getattr(graph_module, node.target))
     return found
 
 

@@ -114,11 +114,11 @@ class _FxImporter(Importer):
     def _module_converter(self, layer: Any) -> Converter | None:
         return self.custom.get(type(layer)) or MODULES.get(type(layer).__name__)
 
-    def _unknown(self, nodes: list[Any]) -> list[str]:
-        calls = [n.target for n in nodes if n.op in ("call_function", "call_method")]
-        layers = [self.modules[n.target] for n in nodes if n.op == "call_module"]
-        unknown = {type(m).__name__ for m in layers if self._module_converter(m) is None}
-        return sorted({*self.missing(self.key_of(t) for t in calls), *unknown})
+    def _unknown(self, nodes: list[Any]) -> list[tuple[str, Any]]:
+        calls = [n for n in nodes if n.op in ("call_function", "call_method")]
+        layers = [(self.modules[n.target], n) for n in nodes if n.op == "call_module"]
+        unknown = [(type(m).__name__, n) for m, n in layers if self._module_converter(m) is None]
+        return [*self.missing((self.key_of(n.target), n) for n in calls), *unknown]
 
 
 def _getattr(imp: Importer, x: Any, name: str) -> Any:

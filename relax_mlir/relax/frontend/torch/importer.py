@@ -7,6 +7,7 @@ The tables of converters are in `ops_*.py`, one family a file.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -184,18 +185,33 @@ class Importer:
             return self.emit(result)
         return result
 
-    def missing(self, keys: Iterable[Any]) -> list[str]:
-        """The operators among `keys` without a converter, to be named all at once."""
-        return sorted({str(key) for key in keys if key not in self.converters})
+    def missing(self, calls: Iterable[tuple[Any, Any]]) -> list[tuple[str, Any]]:
+        """The (key, node) of `calls` without a converter."""
+        return [(str(key), node) for key, node in calls if key not in self.converters]
 
 
-def refuse_missing(missing: list[str]) -> None:
-    """One error for every operator that cannot be imported."""
-    if missing:
-        raise UnsupportedOperatorError(
-            f"{len(missing)} PyTorch operators have no converter: {', '.join(missing)}",
-            hint="give converters in custom_convert_map, or decompose the program first",
-        )
+def refuse_missing(missing: Sequence[tuple[str, Any]]) -> None:
+    """One error for every operator that cannot be imported: how often, and where first."""
+    if not missing:
+        return
+    counts = Counter(key for key, _ in missing)
+    first = dict(reversed(missing))
+    listed = "".join(
+        f"\n  {key}: {counts[key]}x, first {_place(first[key])}" for key in sorted(counts)
+    )
+    noun = "operator has" if len(counts) == 1 else "operators have"
+    raise UnsupportedOperatorError(
+        f"{len(counts)} PyTorch {noun} no converter:{listed}",
+        hint="give converters in custom_convert_map={name: function(importer, *arguments)}, or "
+        "decompose the program first (run_ep_decomposition=True)",
+    )
+
+
+def _place(node: Any) -> str:
+    """The node's name, and the line of the user's program it comes from, as far as it is known."""
+    lines = [line.strip() for line in (node.meta.get("stack_trace") or "").splitlines()]
+    files = [line for line in lines if line.startswith("File ")]
+    return f"at node '{node.name}'" + (f" ({files[-1]})" if files else "")
 
 
 def _is_node(value: Any) -> bool:
