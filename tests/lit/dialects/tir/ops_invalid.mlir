@@ -72,3 +72,84 @@ func.func @sizes() attributes {tir.attrs = {}} {
   %a = "tir.alloc_buffer"() {scope = "global"} : () -> memref<?xf32>
   return
 }
+
+// -----
+
+func.func @bounds() attributes {tir.attrs = {}} {
+  // expected-error@+1 {{tir.for: bounds must be [min, extent]}}
+  "tir.for"() ({
+  ^bb0(%i: index):
+  }) {bounds = array<i64: 0, 8, 2>, kind = "serial"} : () -> ()
+  return
+}
+
+// -----
+
+func.func @bounds_type(%n: i32) attributes {tir.attrs = {}} {
+  // expected-error@+1 {{tir.for: bounds must be of index type}}
+  "tir.for"(%n) ({
+  ^bb0(%i: index):
+  }) {bounds = array<i64: 0, -9223372036854775808>, kind = "serial"} : (i32) -> ()
+  return
+}
+
+// -----
+
+func.func @domains(%i: index) attributes {tir.attrs = {}} {
+  // expected-error@+1 {{tir.block @B: domains must hold a [min, extent] pair for each variable}}
+  "tir.block"(%i) ({
+  ^bb0(%vi: index):
+  }) {domains = array<i64: 0>, iter_kinds = ["S"], operandSegmentSizes = array<i32: 1, 0, 0>, sym_name = "B"} : (index) -> ()
+  return
+}
+
+// -----
+
+func.func @predicates(%i: index, %p: i1) attributes {tir.attrs = {}} {
+  // expected-error@+1 {{tir.block @B: at most one predicate}}
+  "tir.block"(%i, %p, %p) ({
+  ^bb0(%vi: index):
+  }) {domains = array<i64: 0, 8>, iter_kinds = ["S"], operandSegmentSizes = array<i32: 1, 0, 2>, sym_name = "B"} : (index, i1, i1) -> ()
+  return
+}
+
+// -----
+
+func.func @body(%i: index) attributes {tir.attrs = {}} {
+  // expected-error@+1 {{tir.block @B: the body must be one block}}
+  "tir.block"(%i) ({
+  }) {domains = array<i64: 0, 8>, iter_kinds = ["S"], operandSegmentSizes = array<i32: 1, 0, 0>, sym_name = "B"} : (index) -> ()
+  return
+}
+
+// -----
+
+func.func @arguments(%i: index) attributes {tir.attrs = {}} {
+  // expected-error@+1 {{tir.block @B: 1 iteration kinds, 2 arguments}}
+  "tir.block"(%i) ({
+  ^bb0(%vi: index, %vj: index):
+  }) {domains = array<i64: 0, 8>, iter_kinds = ["S"], operandSegmentSizes = array<i32: 1, 0, 0>, sym_name = "B"} : (index) -> ()
+  return
+}
+
+// -----
+
+func.func @inits(%i: index) attributes {tir.attrs = {}} {
+  // expected-error@+1 {{tir.block @B: at most one tir.init}}
+  "tir.block"(%i) ({
+  ^bb0(%vi: index):
+    "tir.init"() ({
+    }) : () -> ()
+    "tir.init"() ({
+    }) : () -> ()
+  }) {domains = array<i64: 0, 8>, iter_kinds = ["S"], operandSegmentSizes = array<i32: 1, 0, 0>, sym_name = "B"} : (index) -> ()
+  return
+}
+
+// -----
+
+func.func @allocation() attributes {tir.attrs = {}} {
+  // expected-error@+1 {{tir.alloc_buffer: makes a memref, not f32}}
+  %A = "tir.alloc_buffer"() {scope = "global"} : () -> f32
+  return
+}

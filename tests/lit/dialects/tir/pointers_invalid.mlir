@@ -53,3 +53,19 @@ func.func @constants() attributes {tir.attrs = {}} {
   %C = "tir.alloc_const"() {value = dense<[1, 2, 3]> : tensor<3xi8>} : () -> memref<4xi8>
   return
 }
+
+// -----
+
+func.func @declared(%p: !llvm.ptr) attributes {tir.attrs = {}} {
+  // expected-error@+1 {{tir.decl_buffer: makes a memref, not f32}}
+  %B = "tir.decl_buffer"(%p) {scope = "global"} : (!llvm.ptr) -> f32
+  return
+}
+
+// -----
+
+func.func @constant_result() attributes {tir.attrs = {}} {
+  // expected-error@+1 {{tir.alloc_const: makes a memref, not i8}}
+  %C = "tir.alloc_const"() {value = dense<[1, 2, 3]> : tensor<3xi8>} : () -> i8
+  return
+}

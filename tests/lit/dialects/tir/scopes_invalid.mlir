@@ -66,3 +66,15 @@ func.func @outside(%x: f32) attributes {tir.attrs = {}} {
   "tir.yield"(%x) : (f32) -> ()
   return
 }
+
+// -----
+
+func.func @reducer_result() attributes {tir.attrs = {}} {
+  %zero = arith.constant 0 : i32
+  // expected-error@+1 {{tir.comm_reducer: gives an !llvm.ptr, not i64}}
+  %r = "tir.comm_reducer"(%zero) ({
+  ^bb0(%x: i32, %y: i32):
+    "tir.yield"(%x) : (i32) -> ()
+  }) : (i32) -> i64
+  return
+}
