@@ -10,6 +10,7 @@ from typing import Any
 from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.names import name_location, name_of
 from relax_mlir.dialects.relax import types
+from relax_mlir.dialects.relax.calls import outputs_of
 from relax_mlir.dialects.relax.spec import spec_of
 from relax_mlir.errors import PassError
 from relax_mlir.lowering.passes import ModuleState, Pass, register_pass
@@ -25,6 +26,7 @@ from relax_mlir.lowering.relax.functions import (
     walk,
 )
 from relax_mlir.lowering.relax.gradients.rules import CONSTANT, RULES, Step
+from relax_mlir.lowering.relax.gradients.te_gradients import te_gradient
 from relax_mlir.lowering.relax.rewriting import OperatorWriter, dims_of, dtype_of
 from relax_mlir.lowering.relax.substitute import returned_types, set_function_type
 from relax_mlir.lowering.relax.to_non_dataflow import dissolve
@@ -48,9 +50,10 @@ class Gradient(Pass):
     """Add `<func_name>_adjoint`, which also returns the gradients of a function.
 
     The function must return a scalar, or a tuple whose field `target_index` is one, and consist of
-    operators without branches and calls.  The new one returns (what the function returns, the
-    gradients of its parameters); `require_grads` names the parameters, all float ones by default.
-    Reverse mode; gradients of parameters that do not matter are zeros.
+    operators (and `call_tir_with_grad`) without branches and other calls.  The new one returns
+    (what the function returns, the gradients of its parameters); `require_grads` names the
+    parameters, all float ones by default.  Reverse mode; gradients of parameters that do not matter
+    are zeros.
     """
 
     func_name: str = "main"
@@ -83,7 +86,7 @@ class Gradient(Pass):
         end = terminator(block)
         write = OperatorWriter(end, state.constants)
         target = self._target(write, end.operands[0])
-        backward = _Backward(write, parameters)
+        backward = _Backward(write, parameters, end, state)
         backward.run(block, target)
         gradients = [backward.of_parameter(p, name) for p, name in parameters.items()]
         result = write.tuple([end.operands[0], write.tuple(gradients)])
@@ -137,8 +140,16 @@ def _is_float(value: ir.Value) -> bool:
 class _Backward:
     """Goes through a function from its result to its parameters."""
 
-    def __init__(self, write: OperatorWriter, parameters: dict[ir.Value, str]):
+    def __init__(
+        self,
+        write: OperatorWriter,
+        parameters: dict[ir.Value, str],
+        end: ir.Operation,
+        state: ModuleState,
+    ):
         self._write = write
+        self._end = end
+        self._state = state
         self._active: set[ir.Value] = set(parameters)
         # A gradient, or for tuples those of their fields.
         self._gradients: dict[ir.Value, Any] = {}
@@ -176,8 +187,23 @@ class _Backward:
             index = ir.IntegerAttr(op.attributes["index"]).value
             count = len(types.tuple_fields(op.operands[0].type) or [])
             self._add(op.operands[0], [grad if i == index else None for i in range(count)])
+        elif op.name == "relax.call_tir_with_grad":
+            grads = grad if isinstance(grad, list) else [grad]
+            kinds = outputs_of(op.results[0].type)
+            given = [
+                self._zeros(kind) if one is None else one
+                for one, kind in zip(grads, kinds, strict=True)
+            ]
+            found = te_gradient(op, given, self._end, self._state)
+            for value, part in zip(op.operands, found, strict=True):
+                self._add(value, part)
         elif op.name not in _SILENT:
             self._operator(op, grad)
+
+    def _zeros(self, kind: ir.Type) -> ir.Value:
+        info = types.tensor_info(kind)
+        assert info is not None and info.dims is not None
+        return self._write.op("zeros", self._write.shape(info.dims), dtype=info.dtype)
 
     def _operator(self, op: ir.Operation, grad: Any) -> None:
         spec = spec_of(op)

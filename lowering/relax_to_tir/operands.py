@@ -224,6 +224,29 @@ def call_tensors(
     return _call_tir(op, made.add(function, name), symbols, arguments, kind, unnamed(op.location))
 
 
+def call_te(
+    op: ir.Operation,
+    name: str,
+    compute: Callable[..., Any],
+    values: Sequence[ir.Value],
+    kinds: Sequence[ir.Type],
+    state: ModuleState,
+    made: PrimFuncs,
+) -> ir.Value:
+    """Call, in front of `op`, a function of what `compute` makes of a te tensor for each value.
+
+    The result is a tensor, or a tuple when there are several `kinds`.
+    """
+    arguments = Arguments(state, ())
+    operands = [arguments.tensor(value) for value in values]
+    outputs = _outputs(compute(*operands), arguments)
+    extra = _unbound(arguments, [t.shape for t in (*operands, *outputs)])
+    function = te.create_prim_func([*operands, *outputs, *extra])
+    kind = kinds[0] if len(kinds) == 1 else types.tuple_type(list(kinds))
+    symbols = [var.name for var in extra]
+    return _call_tir(op, made.add(function, name), symbols, arguments, kind, unnamed(op.location))
+
+
 def _from_tensors(
     op: ir.Operation,
     row: Row,

@@ -23,7 +23,7 @@ from relax_mlir.relax.expr import (
 )
 from relax_mlir.relax.location import user_span
 from relax_mlir.relax.names import NameSupply
-from relax_mlir.relax.op.special import call_tir
+from relax_mlir.relax.op.special import call_tir, call_tir_with_grad
 from relax_mlir.relax.struct_info import to_mlir_type
 
 
@@ -221,6 +221,23 @@ class BlockBuilder:
         made = call_te_arguments(func, args, kwargs)
         var = self.add_func(made.function, hint)
         return call_tir(var, made.arguments, made.outputs, made.tir_vars)
+
+    def call_te_with_grad(
+        self,
+        func: Callable[..., Any],
+        *args: Any,
+        te_grad_name: str,
+        te_grad_kwargs: Mapping[str, Any] | None = None,
+        **kwargs: Any,
+    ) -> Expr:
+        """As `call_te`, with the gradient that is registered as `te_grad_name`
+        (`relax.training.utils.register_te_gradient`)."""
+        hint = kwargs.pop("primfunc_name_hint", None) or getattr(func, "__name__", "te_func")
+        made = call_te_arguments(func, args, kwargs)
+        if made.tir_vars:
+            raise TypeError("call_te_with_grad takes tensors only, no sizes")
+        var = self.add_func(made.function, hint)
+        return call_tir_with_grad(var, made.arguments, made.outputs, te_grad_name, te_grad_kwargs)
 
     def emit_te(self, func: Callable[..., Any], *args: Any, **kwargs: Any) -> Var:
         """`emit(call_te(...))`."""

@@ -2,14 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from relax_mlir.errors import Error
 from relax_mlir.ir.module import IRModule
+from relax_mlir.lowering.relax.gradients.te_gradients import TE_GRADIENTS
 from relax_mlir.relax.expr import Expr, Tuple, TupleGetItem, Var
 from relax_mlir.relax.expr_functor import PyExprMutator
 from relax_mlir.relax.function import Function
 from relax_mlir.relax.struct_info import TupleType
 from relax_mlir.transform.context import PassContext
 from relax_mlir.transform.passes import ModulePass, Pass, PassInfo
+
+
+def register_te_gradient(
+    te_grad_name: str, te_grad_func: Callable[..., Any] | None = None
+) -> Callable[..., Any]:
+    """Register the gradient of `call_tir_with_grad` calls of that name; also a decorator.
+
+    `te_grad_func(output_grad, *arguments, **te_grad_kwargs)` gives a te tensor for each argument.
+    """
+
+    def register(function: Callable[..., Any]) -> Callable[..., Any]:
+        TE_GRADIENTS[te_grad_name] = function
+        return function
+
+    return register if te_grad_func is None else register(te_grad_func)
 
 
 def AppendLoss(
