@@ -300,7 +300,8 @@ class ExprEmitter:
         emit = math_ops.EMITTERS.get(expr.op)
         if emit is None:
             result = self.call(expr)
-            assert result is not None
+            if result is None:
+                raise Error(f"{expr} gives no value: say its dtype", span=expr.span)
             return result
         return emit([self.value(a) for a in expr.args], expr.args[0].dtype)
 

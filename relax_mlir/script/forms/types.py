@@ -186,10 +186,13 @@ def decl_buffer(shape: Any, dtype: Any = "float32", *args: Any, **options: Any) 
 
 
 def match_buffer(
-    param: Any, shape: Any = None, dtype: Any = "float32", *args: Any, **options: Any
+    param: Any, shape: Any = None, dtype: Any = None, *args: Any, **options: Any
 ) -> MatchBufferForm:
-    """`T.match_buffer`: the buffer behind a handle parameter, or a view of a buffer's region."""
-    form = buffer_form("param", () if shape is None else shape, dtype, *args, **options)
+    """`T.match_buffer`: the buffer behind a handle parameter, or a view of a buffer's region, whose
+    dtype it has unless another is given."""
+    natural = getattr(getattr(param, "buffer", param), "dtype", None)
+    known = dtype or (natural if isinstance(natural, str) else None) or "float32"
+    form = buffer_form("param", () if shape is None else shape, known, *args, **options)
     return MatchBufferForm(param, form, shape is not None)
 
 

@@ -41,6 +41,7 @@ from relax_mlir.tir.expr import (
     IterVar,
     PrimExpr,
     Ramp,
+    StringImm,
     Var,
     as_expr,
     lanes_of,
@@ -260,7 +261,7 @@ class TirParser(SignatureParser):
             if not value.name:
                 value.name = name
             self.names.define(name, value)
-        elif isinstance(value, PrimExpr) and not isinstance(value, IntImm):
+        elif isinstance(value, PrimExpr) and not isinstance(value, (IntImm, StringImm)):
             self.names.define(name, self.let(name, value))
         else:
             self.names.define(name, value)
