@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import shutil
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -277,3 +278,23 @@ def test_exported_library(tmp_path: Path, weights: list[np.ndarray]) -> None:
     ):
         assert result.device == DEVICE
         np.testing.assert_allclose(result.numpy(), mlp(x, *weights), rtol=1e-4, atol=1e-5)
+
+
+def test_calls_from_several_threads(
+    machine: relax.VirtualMachine, weights: list[np.ndarray]
+) -> None:
+    given = [on_device(w) for w in weights]
+    inputs = [array(3, 12) for _ in range(4)]
+    results: dict[int, np.ndarray] = {}
+
+    def call(number: int) -> None:
+        for _ in range(3):
+            results[number] = machine["main"](on_device(inputs[number]), *given).numpy()
+
+    threads = [threading.Thread(target=call, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    for number, x in enumerate(inputs):
+        np.testing.assert_allclose(results[number], mlp(x, *weights), rtol=1e-4, atol=1e-5)
