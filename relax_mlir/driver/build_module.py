@@ -61,7 +61,9 @@ def compile(
         return _executable(_for_device(module, chosen, relax_pipeline, tir_pipeline))
 
     def lower(profile: bool = False) -> CompiledCode:
-        lowered = _apply(module, relax_pipeline) if _has_relax(module.state) else module
+        given = module.clone()
+        given.state.target = chosen
+        lowered = _apply(given, relax_pipeline) if _has_relax(module.state) else module
         if tir_pipeline not in _TIR_PIPELINES:
             lowered = _apply(lowered, tir_pipeline)
         with mlir.scope():

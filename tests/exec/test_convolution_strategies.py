@@ -10,6 +10,13 @@ import pytest
 import relax_mlir
 from relax_mlir import relax, tir
 from relax_mlir.errors import PassError
+from relax_mlir.lowering.linalg_to_vector.convolution.forms import (
+    ConvolutionShape,
+    Form,
+    choose_form,
+)
+from relax_mlir.lowering.linalg_to_vector.cpu_target import CPUTarget
+from relax_mlir.lowering.relax import transform_convolution_weights
 from relax_mlir.relax import op
 from relax_mlir.transform import PassContext
 from tests.exec.convolution_cases import Case, arguments_of, check, module_of, reference
@@ -186,3 +193,18 @@ def test_images_of_any_size() -> None:
         case = Case((height, width), 12, 40, (3, 3), (2, 1), SAME3, batch=batch)
         expected = np.maximum(reference(case, x, weight), 0)
         np.testing.assert_allclose(main(x).numpy(), expected, atol=1e-5)
+
+
+def test_accuracy_of_a_target(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    def choose(shape: ConvolutionShape, target: CPUTarget, accuracy: str) -> Form:
+        asked.append(accuracy)
+        return choose_form(shape, target, accuracy)
+
+    monkeypatch.setattr(transform_convolution_weights, "choose_form", choose)
+    case = Case((9, 9), 40, 64, (3, 3), padding=SAME3, epilogue="m")
+    monkeypatch.setenv("RELAX_MLIR_CACHE", "off")
+    check(case, constant=True, target="llvm -convolution-accuracy=exact")
+    check(case, constant=True)
+    assert asked == ["exact", "default"]

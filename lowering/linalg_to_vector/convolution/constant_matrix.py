@@ -40,7 +40,7 @@ def constant_matrix(
     if not op.is_before_in_block(reader):
         return None
     # Programs have the same few matrices many times.
-    text = str(op)
+    text = op.get_asm(use_local_scope=True, assume_verified=True)
     if text not in _KNOWN:
         _KNOWN[text] = _values(op, shape)
     values = _KNOWN[text]

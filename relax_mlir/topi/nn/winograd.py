@@ -137,11 +137,22 @@ def _even_and_odd(output: int, taps: int) -> tuple[_Matrix, _Matrix, _Matrix]:
 def transform_weight(weight: np.ndarray, rows: Bilinear, columns: Bilinear) -> np.ndarray:
     """A weight [kh, kw, ...] as [products of rows, products of columns, ...] in float32, each step
     rounded once."""
-    kh, kw, *rest = weight.shape
-    g_rows, g_columns = rows.g.astype(np.float32), columns.g.astype(np.float32)
-    lines = g_rows @ weight.astype(np.float32).reshape(kh, -1)
-    made = g_columns @ lines.reshape(rows.products, kw, -1)
-    return made.reshape(rows.products, columns.products, *rest)
+    lines = np.empty((rows.products, *weight.shape[1:]), np.float32)
+    _multiply_into(lines, rows.g, weight.astype(np.float32, copy=False))
+    made = np.empty((rows.products, columns.products, *weight.shape[2:]), np.float32)
+    for i in range(rows.products):
+        _multiply_into(made[i], columns.g, lines[i])
+    return made
+
+
+def _multiply_into(out: np.ndarray, matrix: np.ndarray, values: np.ndarray) -> None:
+    """`matrix @ values` along the first axis: a few large sums, for which a product of matrices
+    would copy everything once more."""
+    for target, row in zip(out, matrix.astype(np.float32), strict=True):
+        target[...] = 0
+        for factor, value in zip(row, values, strict=True):
+            if factor:
+                target += value if factor == 1 else factor * value
 
 
 def _constant_matrix(values: np.ndarray, dtype: str, name: str) -> Tensor:
