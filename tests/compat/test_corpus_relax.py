@@ -8,7 +8,7 @@ import pytest
 
 import relax_mlir as tvm
 from relax_mlir import relax
-from relax_mlir.errors import PassError
+from relax_mlir.errors import ParseError, PassError
 from relax_mlir.ir import IRModule
 from relax_mlir.script import from_source
 
@@ -290,3 +290,18 @@ def test_several_devices_are_refused(name: str, message: str) -> None:
     module = parsed if isinstance(parsed, IRModule) else IRModule({parsed.name: parsed})
     with pytest.raises(PassError, match=message):
         tvm.compile(module, "llvm")
+
+
+def test_a_tuple_of_whatever_fields_is_declared() -> None:
+    source = (
+        HEADER
+        + """
+@R.function
+def main(x: R.Tensor((4, 6), "float32")) -> R.Tuple:
+    return {}
+"""
+    )
+    split = from_source(source.format("R.split(x, 2)"))
+    assert str(split.ret_struct_info).count("R.Tensor((2, 6)") == 2
+    with pytest.raises(ParseError, match="to return a tuple, but returns"):
+        from_source(source.format("x"))

@@ -162,9 +162,7 @@ def _plain(line: str, used: set[str]) -> str:
     """An import without what it loads for the file's other code."""
     (statement,) = ast.parse(line).body
     assert isinstance(statement, (ast.Import, ast.ImportFrom))
-    statement.names = [
-        a for a in statement.names if (a.asname or a.name.partition(".")[0]) in used
-    ]
+    statement.names = [a for a in statement.names if (a.asname or a.name.partition(".")[0]) in used]
     if isinstance(statement, ast.Import):
         for alias in statement.names:
             alias.name = alias.name if alias.asname else alias.name.partition(".")[0]

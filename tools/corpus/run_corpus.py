@@ -33,13 +33,12 @@ def main() -> None:
     outcomes = _kept(programs, options)
     tasks = ((key, p.text, p.record) for key, p in chosen.items())
     repositories = dict(pair.split("=", 1) for pair in options.git)
-    for key, outcome in run(
-        tasks, repositories, workers=options.workers, timeout_s=options.timeout
-    ):
+    results = run(tasks, repositories, workers=options.workers, timeout_s=options.timeout)
+    for count, (key, outcome) in enumerate(results, start=1):
         outcomes[key] = outcome
-        if len(outcomes) % 500 == 0:
+        if count % 500 == 0:
             seconds = time.monotonic() - started
-            sys.stderr.write(f"{len(outcomes)} of {len(chosen)}, {seconds:.0f} s\n")
+            sys.stderr.write(f"{count} of {len(chosen)}, {seconds:.0f} s\n")
     table = report(programs, outcomes, left_out, options.reasons)
     sys.stdout.write(table + "\n")
     if options.page is not None:
@@ -122,13 +121,15 @@ come back from MLIR and from TVMScript as they were.
 - *tried*: the others; *parse* and *round-trip* are how many of these parse, and also come back from
   both texts unchanged.
 
-A row is a release or date; most programs are in several of them.
+A row is a release or date; most programs are in several of them.  With `--failed OUT` only what
+failed in an earlier run is run again, and what passed in it counts as it did.
 
 {table}
 
 ## What the others are
 
-Programs, where it fails and why, and an example of each; `#` stands for numbers.
+How many programs, where they fail and why, and an example of each; `#` stands for numbers.  The
+most frequent reasons come first, and the rare ones are left out.
 
 ```
 {reasons}
@@ -160,9 +161,7 @@ def report(
         cells = (era, out, unresolved, refused, tried, parsed, stages["ok"], share)
         lines.append(f"| {' | '.join(map(str, cells))} |")
     lines += ["", "Reasons (distinct programs):"]
-    counted = Counter(
-        (o.stage, o.reason) for o in outcomes.values() if o.stage not in _NO_FAILURES
-    )
+    counted = Counter((o.stage, o.reason) for o in outcomes.values() if o.stage not in _NO_FAILURES)
     examples = {(o.stage, o.reason): programs[k].where for k, o in outcomes.items()}
     for reason, count in counted.most_common(reasons):
         lines.append(f"{count:6d}  {reason[0]}: {reason[1]}  [{examples[reason]}]")

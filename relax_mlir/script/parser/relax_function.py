@@ -27,7 +27,13 @@ from relax_mlir.relax.expr import (
     signature_scope,
 )
 from relax_mlir.relax.local_functions import own_variable
-from relax_mlir.relax.struct_info import FuncType, StructInfo, from_mlir_type, to_mlir_type
+from relax_mlir.relax.struct_info import (
+    FuncType,
+    StructInfo,
+    TupleType,
+    from_mlir_type,
+    to_mlir_type,
+)
 from relax_mlir.relax.symbols import symbol
 from relax_mlir.script import relax as namespace
 from relax_mlir.script.forms.relax import (
@@ -36,6 +42,7 @@ from relax_mlir.script.forms.relax import (
     MatchCastForm,
     OutputForm,
     TEForm,
+    TupleForm,
 )
 from relax_mlir.script.parser.core import DialectParser, FunctionContext, is_docstring
 from relax_mlir.script.parser.evaluator import Evaluator, Semantics
@@ -143,6 +150,7 @@ class RelaxParser(DialectParser):
         self.evaluate = RelaxEvaluator(context.source, self.names, self.semantics)
         self.builder: FunctionBuilder
         self.ret_type: StructInfo | None = None
+        self.gives_tuple = False  # declared as `-> R.Tuple`, of whatever fields
         self.params: list[Var] = []
         self.finished: BaseFunc | None = None
         self.outputs: Sequence[Var] | None = None
@@ -169,7 +177,8 @@ class RelaxParser(DialectParser):
             kind = self._annotation(argument)
             self.params.append(self.guard(argument, Var, argument.arg, kind))
         if node.returns is not None and not _is_none(node.returns):
-            self.ret_type = self._type(node.returns)
+            self.gives_tuple = isinstance(self.evaluate(node.returns), TupleForm)
+            self.ret_type = None if self.gives_tuple else self._type(node.returns)
 
     def _type(self, node: ast.expr) -> StructInfo:
         """The type an annotation names."""
@@ -354,6 +363,12 @@ class RelaxParser(DialectParser):
             self._results[-1] = value
             return
         self.finished = self.builder.finish(value, ret_type=self.ret_type)
+        if self.gives_tuple and not isinstance(self.finished.ret_struct_info, TupleType):
+            raise self.error(
+                f"the function '{self.context.name}' is declared to return a tuple, but returns "
+                f"{self.finished.ret_struct_info}",
+                node,
+            )
 
     def visit_functiondef(self, node: ast.FunctionDef) -> None:
         """A function inside the function: a value that may use the variables around it."""
