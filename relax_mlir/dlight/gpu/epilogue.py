@@ -31,16 +31,29 @@ def schedule_epilogue(
     private = not is_broadcast_epilogue(sch, block, epilogue)
     private = private and get_extent(sch, spatial) == results
     set_scope_of_writes(sch, block, "local" if private else "shared")
-    # Neighbouring elements for neighbouring threads, unless a result belongs to a thread: then the
-    # indices that reduce are zero.
-    axes = (
-        threads
-        if private or "threadIdx.y" not in threads
-        else {axis: threads[axis] for axis in ("threadIdx.y", "threadIdx.x")}
-    )
-    _, *loops = sch.split(spatial, factors=[None, *axes.values()])
+    if private:
+        _go_on_in_own_thread(sch, spatial, threads, results)
+        return
+    # Neighbouring elements for neighbouring threads.
+    axes = sorted(threads, reverse=True)
+    _, *loops = sch.split(spatial, factors=[None, *(threads[axis] for axis in axes)])
     for axis, loop in zip(axes, loops, strict=True):
         sch.bind(loop, axis)
+
+
+def _go_on_in_own_thread(
+    sch: Schedule, spatial: LoopRV, threads: dict[str, int], results: int
+) -> None:
+    """Let the thread that has a result compute the epilogue of it: the first along the axes that
+    reduce."""
+    *reducing, own = threads
+    if results == 1:
+        reducing.append(own)
+    else:
+        sch.bind(spatial, own)
+    for axis in reducing:
+        first = sch.split(sch.add_unit_loop(spatial), factors=[None, threads[axis]])[-1]
+        sch.bind(first, axis)
 
 
 def set_scope_of_writes(sch: Schedule, block: BlockRV, scope: str) -> None:
