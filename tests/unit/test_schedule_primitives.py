@@ -13,6 +13,7 @@ from relax_mlir.ir import IRModule
 from relax_mlir.script import ir as I
 from relax_mlir.script import tir as T
 from relax_mlir.tir.schedule import BlockRV, LoopRV, Schedule
+from tests.exec.schedule_programs import PROGRAMS
 
 
 @I.ir_module
@@ -418,3 +419,24 @@ def test_every_method_of_tvm_exists(name: str) -> None:
     sch = scheduled(AddOne)
     assert hasattr(sch, name)
     assert (getattr(Schedule, name, None) or getattr(sch, name)).__doc__
+
+
+def test_a_schedule_may_change_which_of_equal_elements_an_argmax_takes() -> None:
+    """As it may change how a sum of floats is rounded; rfactor compares by position, and insists
+    on the order where the reducer does."""
+    module = PROGRAMS["argmax"].module
+    sch = Schedule(module, debug_mask="all")
+    _, k = sch.get_loops("M")
+    k0, k1 = sch.split(k, [None, 4])
+    sch.reorder(k1, k0)
+    sch = Schedule(module, debug_mask="all")
+    _, k = sch.get_loops("M")
+    _, k1 = sch.split(k, [None, 4])
+    with pytest.raises(ScheduleError, match="keeps the first of equal values"):
+        sch.rfactor(k1, 0)
+
+
+def test_a_loop_around_a_block_given_by_name() -> None:
+    sch = Schedule(PROGRAMS["argmax"].module, debug_mask="all")
+    sch.add_unit_loop("M")
+    assert len(sch.get_loops("M")) == 3

@@ -27,6 +27,8 @@ from relax_mlir.tir.schedule.state import add_access, buffer_shape
 Interval = tuple[Index, Index]
 """The least and the largest value, both included."""
 
+_ONE = Index({}, 1)
+
 
 def interval(expr: Index, inside: Callable[[ir.Value], bool]) -> Interval | None:
     """The range of `expr` over the variables for which `inside` holds, in terms of the others.
@@ -111,7 +113,8 @@ def bounded(
     offset: Index, size: Index, inside: Callable[[ir.Value], bool], extent: Index
 ) -> Interval:
     """The interval of an access; the buffer's `extent` where it is not known."""
-    first, last = interval(offset, inside), interval(offset + size - 1, inside)
+    first = interval(offset, inside)
+    last = first if size == _ONE else interval(offset + size - 1, inside)
     if first is None or last is None:
         return Index(), extent - 1
     return first[0], last[1]
@@ -135,9 +138,6 @@ def is_exact(block: BlockOp, access: Access, inside: Callable[[ir.Value], bool])
             return fills_its_box(region, inside)
         digits += found
     return independent(digits) or fills_its_box(region, inside)
-
-
-_ONE = Index({}, 1)
 
 
 class _Boxes:
