@@ -41,8 +41,17 @@ class TirToGpuLaunch(Pass):
         limits = DeviceLimits.of(state.target)
         for function in state.functions():
             if "tir.attrs" in function.attributes and len(function.regions[0].blocks):
-                launches = [_launch(root, limits) for root in kernel_roots(function)]
+                roots = kernel_roots(function)
+                launches = [_launch(root, limits) for root in roots if not _drop_empty(root)]
                 place_buffers(function, launches)
+
+
+def _drop_empty(root: ir.Operation) -> bool:
+    """Erase a kernel without threads, of tensors without elements: a device launches none."""
+    empty = any(loop.extent == 0 for loop in _bound_loops(root))
+    if empty:
+        root.erase()
+    return empty
 
 
 def _launch(root: ir.Operation, limits: DeviceLimits) -> ir.Operation:
