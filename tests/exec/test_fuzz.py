@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
+import relax_mlir as rm
+from relax_mlir import relax
 from tests.fuzz.check import check_graphs
 from tests.fuzz.run import batches
 
@@ -22,3 +25,29 @@ def test_broken_programs_are_refused() -> None:
     assert not faults, faults
     totals = next(report["totals"] for report in reports if "totals" in report)
     assert isinstance(totals, dict) and totals["refused"] > 100
+
+
+FOUND = (42, 50, 115, 2022, 2032, 32587)
+"""Graphs whose programs once failed or were wrong."""
+
+
+def test_what_was_found_stays_right() -> None:
+    check_graphs(FOUND)
+
+
+@pytest.mark.parametrize(("length", "taps"), [(3, 2), (5, 3), (9, 2)])
+def test_dilated_taps_of_one_channel(length: int, taps: int) -> None:
+    """Sums over taps alone were added once for each tap."""
+    x = relax.Var("x", relax.TensorType((2, 1, length), "float32"))
+    w = relax.Var("w", relax.TensorType((4, 1, taps), "float32"))
+    builder = relax.BlockBuilder()
+    with builder.function("main", [x, w]):
+        builder.emit_func_output(builder.emit(relax.op.nn.conv1d(x, w, dilation=2)))
+    machine = relax.VirtualMachine(relax.build(builder.get()), rm.cpu())
+    rng = np.random.default_rng(0)
+    data = rng.standard_normal((2, 1, length)).astype("float32")
+    weight = rng.standard_normal((4, 1, taps)).astype("float32")
+    width = length - 2 * (taps - 1)
+    parts = [data[:, 0, None, 2 * t : 2 * t + width] * weight[:, 0, t, None] for t in range(taps)]
+    got = machine["main"](data, weight).numpy()
+    np.testing.assert_allclose(got, sum(parts), rtol=1e-5, atol=1e-5)

@@ -57,6 +57,9 @@ class ConvolutionKernel(MicroKernel):
         count = tile.rows * tile.vectors
         if not tile.k_extents or self.selected is not None or count > _CHAINS // 2:
             return 1
+        # Chains share out the innermost loop over channels; loops over taps know nothing of them.
+        if len(self.contraction.k) == len(self.ranges) + (self.row_taps is not None):
+            return 1
         depth = tile.k_extents[-1]
         chains = _CHAINS // count
         return min(chains, depth) if isinstance(depth, int) else chains
