@@ -95,8 +95,8 @@ def _is_fresh_each_iteration(loop: ForOp, buffer: ir.Value, users: list[ir.Opera
         return False
     blocks: list[BlockOp] = []
     for user in users:
-        block = _block_around(user)
-        if block is None or not nest.is_ancestor(loop, block):
+        block = _outermost_block(user, loop)
+        if block is None:
             return False
         if block not in blocks:
             blocks.append(block)
@@ -109,14 +109,16 @@ def _is_fresh_each_iteration(loop: ForOp, buffer: ir.Value, users: list[ir.Opera
     )
 
 
-def _block_around(op: ir.Operation) -> BlockOp | None:
+def _outermost_block(op: ir.Operation, loop: ForOp) -> BlockOp | None:
+    """The block inside of a loop that an operation is in, with its blocks inside; None where there
+    is no such block."""
+    found: BlockOp | None = None
     outer = op.parent
-    while outer is not None:
+    while outer is not None and outer.operation != loop.operation:
         view = outer.operation.opview
-        if isinstance(view, BlockOp):
-            return view
+        found = view if isinstance(view, BlockOp) else found
         outer = outer.operation.parent
-    return None
+    return found if outer is not None else None
 
 
 def _makes_anew(block: BlockOp, buffer: ir.Value, loop: ForOp) -> bool:

@@ -32,11 +32,13 @@ def find_ptxas() -> str | None:
 
 @dataclass(frozen=True)
 class Resources:
-    """What a kernel takes: registers, spilled bytes, bytes of static shared memory."""
+    """What a kernel takes: registers, spilled bytes, bytes of static shared memory, and of memory
+    for arrays that did not fit registers."""
 
     registers: int
     spills: int
     shared: int
+    stack: int = 0
 
 
 def assemble(ptx: str, arch: str) -> dict[str, Resources]:
@@ -71,6 +73,7 @@ def _resources(log: str) -> dict[str, Resources]:
                 r"Used (\d+) registers",
                 r"(\d+) bytes spill stores",
                 r"(\d+) bytes smem",
+                r"(\d+) bytes stack frame",
             )
         ]
         found[name] = Resources(*(int(n[1]) if n else 0 for n in numbers))

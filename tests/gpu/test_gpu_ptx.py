@@ -6,7 +6,8 @@ import pytest
 
 import relax_mlir
 from relax_mlir.errors import Error
-from tests.gpu.gpu_programs import shared_matmul, vector_add
+from relax_mlir.ir import IRModule
+from tests.gpu.gpu_programs import plain_matmul, shared_matmul, vector_add
 from tests.gpu.ptxas import ARCHS, assemble
 
 pytest.importorskip("llvmlite", reason="compiling for a GPU needs the extra 'gpu'")
@@ -42,3 +43,13 @@ def test_sources():
     assert "gpu.func @main_kernel" in kernels.inspect_source("mlir")
     with pytest.raises(Error, match="no format 'cu' here; there are mlir, ptx"):
         kernels.inspect_source("cu")
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+def test_default_matmul_keeps_its_tiles_in_registers(dtype):
+    """No tile of a thread is an array in memory, whatever blocks are nested around its uses."""
+    function = plain_matmul(1024, 1024, 1024, dtype, "float32")
+    text = ptx(IRModule({"main": function}))
+    used = assemble(text, "sm_80")["main_kernel"]
+    assert (used.spills, used.stack) == (0, 0)
+    assert ("mma.sync" in text) == (dtype == "float16")
