@@ -24,7 +24,7 @@ _EXPORTS = {
     "codegen": "register_codegen",
     "convenience": "prim_value shape extern str dtype tuple",
     "op": "call_dps_packed call_packed call_pure_packed call_tir call_tir_inplace",
-    "pipelines": "get_pipeline register_pipeline",
+    "pipelines": "get_default_pipeline get_pipeline register_pipeline",
     "vm": "VirtualMachine build",
 }
 _MODULE_OF = {name: module for module, names in _EXPORTS.items() for name in names.split()}

@@ -8,7 +8,15 @@ from typing import Any
 from relax_mlir.errors import PassError
 from relax_mlir.lowering.relax.remove_vdevice import RemoveVDevice
 from relax_mlir.relax import transform
-from relax_mlir.transform.passes import LoweringPass, Pass, Sequential
+from relax_mlir.target import Target
+from relax_mlir.transform.passes import (
+    LoweringPass,
+    ModulePass,
+    Pass,
+    PassInfo,
+    PassPipeline,
+    Sequential,
+)
 
 
 def _one_device() -> Pass:
@@ -94,7 +102,18 @@ def register_pipeline(name: str) -> Callable[[Callable[..., Pass]], Callable[...
     return register
 
 
+def default_gpu_pipeline() -> Pass:
+    """What compiling for a GPU runs: no layouts for CPUs, and a default schedule for each function
+    that binds no threads, for the target that is current when it runs."""
+    from relax_mlir.driver.gpu_pipeline import schedule_unbound
+
+    schedule = ModulePass(lambda mod, _: schedule_unbound(mod), PassInfo(0, "ScheduleUnbound"))
+    return Sequential([PassPipeline("relax-gpu-default"), schedule], name="default_gpu")
+
+
 def get_default_pipeline(target: Any = None) -> Pass:
-    """The pipeline that compiles for a target."""
-    del target  # one so far
+    """The pipeline that compiles for a target (the current one by default)."""
+    chosen = Target.current() if target is None else Target(target)
+    if chosen is not None and "gpu" in chosen.keys:
+        return default_gpu_pipeline()
     return default_build_pipeline()

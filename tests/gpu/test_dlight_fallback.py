@@ -152,3 +152,29 @@ def test_names_of_other_versions() -> None:
     from relax_mlir.s_tir.dlight.gpu import Fallback
 
     assert today is dlight and Fallback is dlight.gpu.Fallback
+
+
+def test_the_default_pipeline_of_a_gpu_schedules() -> None:
+    from relax_mlir import relax
+    from relax_mlir.script import relax as R
+
+    @I.ir_module
+    class Module:
+        @R.function
+        def main(x: R.Tensor((4, 70), "float32")) -> R.Tensor((4, 70), "float32"):
+            y = R.nn.softmax(x)
+            return R.add(y, y)
+
+    target = Target("cuda")
+    with target:
+        scheduled = relax.get_default_pipeline(target)(Module)
+        assert relax.get_default_pipeline().info.name == "default_gpu"
+    assert relax.get_default_pipeline("llvm").info.name == "default_build"
+    kernels = [v.name_hint for v in scheduled.get_global_vars() if v.name_hint != "main"]
+    assert kernels and all("blockIdx.x" in axes_of_nests(scheduled, k)[0] for k in kernels)
+    x = np.random.default_rng(3).random((4, 70), dtype="float32")
+    device = relax_mlir.device("cuda-emu")
+    built = relax_mlir.compile(scheduled, target, relax_pipeline=None)
+    out = relax.VirtualMachine(built, device)["main"](relax_mlir.runtime.tensor(x, device))
+    e = np.exp(x - x.max(1, keepdims=True))
+    np.testing.assert_allclose(out.numpy(), 2 * e / e.sum(1, keepdims=True), rtol=1e-5)
