@@ -83,9 +83,10 @@ def func(A: T.Buffer((8, 8), "float32"), B: T.Buffer((8, 8), "float32")):
 def func(a: T.handle):
     m = T.int32()
     n = T.meta_var(100)
-    A = T.match_buffer(a, (n, m))
-    for i, j in T.grid(n, m):
-        A[i, j] = 0.0
+    k = T.SizeVar("k", "int32")
+    A = T.match_buffer(a, (n, m, k))
+    for i, j, l in T.grid(n, m, k):
+        A[i, j, l] = 0.0
 """,
     "buffers and handles in attributes": """
 @T.prim_func

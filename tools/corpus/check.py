@@ -36,11 +36,35 @@ def check(text: str, record: Mapping[str, Any], repositories: Mapping[str, str])
         names = resolve(record, repositories)
     except Unresolved as error:
         return Outcome("closure", str(error))
+    while True:
+        try:
+            module = as_module(from_source(text, names, file=record["path"]))
+        except Error as error:
+            more = _missed(str(error), names, record, repositories)
+            if not more:
+                return _explained(Outcome("parse", str(error)), record, repositories)
+            names |= more
+        else:
+            return _explained(round_trips(module), record, repositories)
+
+
+def _missed(
+    message: str,
+    names: Mapping[str, Any],
+    record: Mapping[str, Any],
+    repositories: Mapping[str, str],
+) -> dict[str, Any]:
+    """The value of a name that the record does not list, as another function of the program has a
+    parameter or variable called so."""
+    from tools.corpus.closures import Unresolved, resolve
+
+    missing = re.search(r": name '(\w+)' is not defined", message)
+    if missing is None or missing[1] in names:
+        return {}
     try:
-        module = as_module(from_source(text, names, file=record["path"]))
-    except Error as error:
-        return _explained(Outcome("parse", str(error)), record, repositories)
-    return _explained(round_trips(module), record, repositories)
+        return resolve({**record, "free": [missing[1]]}, repositories)
+    except Unresolved:
+        return {}
 
 
 def _explained(

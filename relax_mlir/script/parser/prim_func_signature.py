@@ -27,19 +27,19 @@ from relax_mlir.script.parser.handles import Handle
 from relax_mlir.te.operation import var as te_var
 from relax_mlir.tir.buffer import Buffer
 from relax_mlir.tir.builder import PrimFuncBuilder
-from relax_mlir.tir.expr import PrimExpr, Var
+from relax_mlir.tir.expr import PrimExpr, SizeVar, Var
 
 _DEFINED_EARLY = (meta_var, te_var)
 """Calls whose value declarations may use, besides the symbols'."""
 
 
 def _makes_symbol(callee: Any, node: ast.expr) -> bool:
-    """True for `T.int64()` and `T.var("int32")`."""
+    """True for `T.int64()`, `T.var("int32")` and `T.SizeVar("n", "int32")`."""
     if not isinstance(node, ast.Call):
         return False
     if isinstance(callee, DType):
         return type(callee) is not HandleType and not node.args
-    return callee is var
+    return callee is var or callee is SizeVar
 
 
 class _Everything:
