@@ -162,7 +162,7 @@ class Schedule(MemoryPrimitives):
         """Put loops of one nest into the given order, outermost first."""
         self._apply("reorder", _reorder, list(ordered_loops), {})
 
-    def add_unit_loop(self, block_or_loop: BlockRV | LoopRV) -> LoopRV:
+    def add_unit_loop(self, block_or_loop: BlockRV | LoopRV | str) -> LoopRV:
         """A loop of one iteration around a block or loop."""
         return self._apply("add_unit_loop", loops.add_unit_loop, [self._block(block_or_loop)], {})
 
