@@ -35,9 +35,10 @@ _PIPELINES: dict[str, str] = {
         "tir-check-bounds,tir-bool-to-byte,tir-lower-gpu-intrinsics,"
         "tir-lower-cross-thread-reduction,tir-lower-tensor-cores,tir-decompose-reduction,"
         "tir-plan-buffer-allocation,tir-unify-thread-binding,tir-inject-virtual-thread,"
-        "tir-compact-buffer-allocation,tir-inject-software-pipeline,tir-to-gpu-launch,tir-to-scf,"
-        "scf-promote-accumulators,gpu-async-copies,gpu-plan-shared-memory,gpu-insert-barriers,"
-        "gpu-outline-kernels,canonicalize,cse,gpu-align-vectors,gpu-flatten-kernel-arguments"
+        "tir-compact-buffer-allocation,tir-align-buffer-dims,tir-inject-software-pipeline,"
+        "tir-to-gpu-launch,tir-to-scf,scf-promote-accumulators,gpu-async-copies,"
+        "gpu-plan-shared-memory,gpu-insert-barriers,gpu-outline-kernels,canonicalize,cse,"
+        "gpu-align-vectors,gpu-flatten-kernel-arguments"
     ),
 }
 

@@ -1,4 +1,5 @@
-# RUN: relax-opt %s --tir-plan-buffer-allocation --tir-inject-software-pipeline --emit=tvmscript | FileCheck %s
+# RUN: relax-opt %s --tir-plan-buffer-allocation --tir-inject-software-pipeline \
+# RUN:   --emit=tvmscript | FileCheck %s
 from relax_mlir.script import ir as I
 from relax_mlir.script import tir as T
 
@@ -17,7 +18,11 @@ class Module:
     def copy_and_use(A: T.Buffer((4, 16), "float32"), B: T.Buffer((16,), "float32")):
         for i in T.thread_binding(16, thread="threadIdx.x"):
             for k in T.serial(
-                4, annotations={"software_pipeline_stage": [0, 1], "software_pipeline_order": [0, 1]}
+                4,
+                annotations={
+                    "software_pipeline_stage": [0, 1],
+                    "software_pipeline_order": [0, 1],
+                },
             ):
                 s = T.alloc_buffer((16,), "float32", scope="shared")
                 with T.block("s"):

@@ -1,4 +1,5 @@
-# RUN: relax-opt %s --tir-unify-thread-binding --tir-inject-virtual-thread --emit=tvmscript | FileCheck %s
+# RUN: relax-opt %s --tir-unify-thread-binding --tir-inject-virtual-thread \
+# RUN:   --emit=tvmscript | FileCheck %s
 from relax_mlir.script import ir as I
 from relax_mlir.script import tir as T
 
