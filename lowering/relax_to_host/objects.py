@@ -21,7 +21,19 @@ from relax_mlir.lowering.to_llvm.ffi_abi import ANY, KIND, OBJECT_HEADER, dtype_
 from relax_mlir.lowering.to_llvm.ffi_arguments import ScalarSpec, TensorSpec
 from relax_mlir.mlir import ir
 
-__all__ = ["as_tensor", "call_global", "from_any", "give_result", "view_into"]
+__all__ = ["VM_BUILTINS", "as_tensor", "call_global", "from_any", "give_result", "view_into"]
+
+VM_BUILTINS = frozenset(
+    f"vm.builtin.{name}"
+    for name in (
+        "attention_kv_cache_create", "attention_kv_cache_append", "attention_kv_cache_view",
+        "attention_kv_cache_array_clear", "attention_kv_cache_array_popn", "invoke_debug_func",
+        "debug_print",
+    )
+)  # fmt: skip
+"""Functions of TVM's virtual machine that our runtime has too.  They are registered behind the
+prefix `relax_mlir.`: TVM, which may be loaded into the same process, ends it when it finds a name
+of its own taken."""
 
 _ARRAY_KINDS = (71, 75)  # ffi.Array and ffi.List share their layout: {data, size, ...}
 
@@ -78,6 +90,8 @@ def call_global(
 ) -> str:
     """Call a registered function; returns the owned slot of its result."""
     text = host.text
+    if name in VM_BUILTINS:
+        name = f"relax_mlir.{name}"
     args = text.stack(ANY, max(1, len(arguments)))
     for index, value in enumerate(arguments):
         view_into(host, value, text.field(args, ANY, index))

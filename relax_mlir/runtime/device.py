@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes.util
 import os
+import sys
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -172,8 +173,10 @@ class Device(tvm_ffi.Device):
         return backend
 
 
-# Every device that tvm_ffi hands out (Tensor.device, arguments of callbacks) is then ours.
-tvm_ffi.core._set_class_device(Device)
+# Every device that tvm_ffi hands out (Tensor.device, arguments of callbacks) is ours, unless TVM is
+# in the process: its virtual machine takes no other class than its own.
+if "tvm.runtime.device" not in sys.modules:
+    tvm_ffi.core._set_class_device(Device)
 
 
 @cache

@@ -63,6 +63,8 @@ def get_global_func(name: str, allow_missing: bool = False) -> Any:
     Raises ValueError when it is missing otherwise.
     """
     found = tvm_ffi.get_global_func(name, allow_missing=True)
+    if found is None and name.startswith("vm.builtin."):  # TVM's name of what we have too
+        found = tvm_ffi.get_global_func(f"relax_mlir.{name}", allow_missing=True)
     if found is None and not allow_missing:
         raise ValueError(f"no global function named {name!r}; register it with register_func")
     return found
