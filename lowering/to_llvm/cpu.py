@@ -9,8 +9,8 @@ from __future__ import annotations
 from relax_mlir.ir.state import ModuleState
 from relax_mlir.lowering.pipeline import run
 from relax_mlir.lowering.to_llvm.arith_guard_division import ArithGuardDivision
+from relax_mlir.lowering.to_llvm.assert_to_error import CfAssertToError
 from relax_mlir.lowering.to_llvm.free_temporaries import FreeTemporaries
-from relax_mlir.lowering.to_llvm.lower_asserts import CfAssertToError
 from relax_mlir.lowering.to_llvm.math_to_polynomials import MathToPolynomials
 from relax_mlir.lowering.to_llvm.omp_private_allocations import OmpPrivateAllocations
 
