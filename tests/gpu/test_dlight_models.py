@@ -19,15 +19,15 @@ import relax_mlir  # noqa: E402
 from relax_mlir import relax  # noqa: E402
 from relax_mlir.relax.frontend.torch import from_exported_program  # noqa: E402
 from relax_mlir.transform import PassContext  # noqa: E402
-from tests.models import test_torch_models, test_transformers, torch_harness  # noqa: E402
+from tests.models import test_model_table, test_torch_models, torch_harness  # noqa: E402
 
 pytestmark = [pytest.mark.slow, pytest.mark.torch, pytest.mark.filterwarnings("ignore")]
 
 MODELS: dict[str, Callable[[], None]] = {
-    "bert": lambda: test_transformers.test_text_models("bert"),
-    "gpt2": lambda: test_transformers.test_text_models("gpt2"),
-    "llama": lambda: test_transformers.test_text_models("llama"),
-    "vit": lambda: test_transformers.test_image_models("ViT"),
+    "bert": lambda: test_model_table.check_fixed("BERT"),
+    "gpt2": lambda: test_model_table.check_fixed("GPT-2"),
+    "llama": lambda: test_model_table.check_fixed("Llama"),
+    "vit": lambda: test_model_table.check_fixed("ViT"),
     "resnet": test_torch_models.test_resnet,
     "resnet_with_any_batch": test_torch_models.test_resnet_with_any_batch,
     "mobilenet": test_torch_models.test_mobilenet_v2,

@@ -12,7 +12,7 @@ torch = pytest.importorskip("torch")
 import relax_mlir  # noqa: E402
 from relax_mlir import relax  # noqa: E402
 from relax_mlir.relax.frontend.torch import from_exported_program, from_fx  # noqa: E402
-from tests.models.sequence_models import CachedDecoder, Tagger, UNet  # noqa: E402
+from relax_mlir.testing.models.own import CachedDecoder, Tagger, UNet  # noqa: E402
 from tests.models.torch_harness import called, check_model, compare, compiled  # noqa: E402
 from tests.models.vision_models import MobileNetV2, ResNet, with_statistics  # noqa: E402
 
@@ -66,7 +66,7 @@ def test_resnet_with_any_batch() -> None:
 
 
 def test_decoder_with_cache_decodes_as_pytorch() -> None:
-    """Eight steps: each step's keys and values are the next one's arguments."""
+    """32 tokens: each step's keys and values are the next one's arguments."""
     model = CachedDecoder().eval()
     past = torch.export.Dim("past", min=1, max=64)
     example = (_tokens(1, 1), _image(1, 4, 3, 8), _image(1, 4, 3, 8))
@@ -74,7 +74,7 @@ def test_decoder_with_cache_decodes_as_pytorch() -> None:
     main = compiled(torch.export.export(model, example, dynamic_shapes=shapes))
     ours = theirs = (_image(1, 4, 2, 8), _image(1, 4, 2, 8))
     token = _tokens(1, 1)
-    for _ in range(8):
+    for _ in range(32):
         logits, *ours = (torch.from_numpy(x) for x in called(main, [token, *ours]))
         with torch.no_grad():
             expected, *theirs = model(token, *theirs)

@@ -307,6 +307,10 @@ NORM: dict[str, Case] = {
         lambda x, w, b: (F.layer_norm(x, (4,), w, b), F.layer_norm(x, (3, 4))),
         (_CUBE, real(4), real(4)),
     ),
+    "weight_norm": (
+        lambda v, g, all: (torch._weight_norm(v, g, 2), torch._weight_norm(v, all, -1)),
+        (_CUBE, unit(1, 1, 4), unit(1)),
+    ),
     "rms_norm": (
         lambda x, w: (F.rms_norm(x, (4,), w), F.rms_norm(x, (4,), w, 1e-3)),
         (_CUBE, real(4)),
@@ -386,6 +390,8 @@ CONV: dict[str, Case] = {
         lambda x: (
             F.avg_pool2d(x, 2),
             F.avg_pool2d(x, 3, 2, 1, count_include_pad=False),
+            F.avg_pool2d(x, 50, ceil_mode=True),
+            F.avg_pool2d(x, (50, 2), ceil_mode=True),
             F.avg_pool2d(x, 3, 1, 1),
         ),
         (_IMAGE,),

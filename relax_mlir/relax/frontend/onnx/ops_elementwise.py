@@ -10,6 +10,7 @@ import numpy as np
 from relax_mlir.dialects import dtypes
 from relax_mlir.relax.frontend.onnx.attributes import dtype_name
 from relax_mlir.relax.frontend.onnx.node import Converter, Node, Row
+from relax_mlir.relax.frontend.onnx.ops_shape import agreeing
 from relax_mlir.relax.frontend.onnx.values import Known, require_runnable
 
 
@@ -28,7 +29,7 @@ def _aligned(node: Node) -> tuple[Any, Any]:
     if node.version < 7 and node.attr("broadcast", 0) and node.attr("axis") is not None:
         axis = node.axis(node.attr("axis"), node.rank(x))
         y = node.reshape(y, [*node.shape(y), *[1] * (node.rank(x) - axis - node.rank(y))])
-    return x, y
+    return agreeing(node, x, y)
 
 
 def variadic(name: str) -> Converter:

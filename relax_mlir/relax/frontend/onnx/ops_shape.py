@@ -179,11 +179,36 @@ def broadcast_dims(node: Node, a: Sequence[Dim], b: Sequence[Dim]) -> list[Dim]:
     for x, y in zip(left, right, strict=True):
         if y == 1 or same(x, y):
             result.append(x)
-        elif x == 1:
+        elif x == 1 or (same(x, y) is None and _share_a_symbol(x, y)):
             result.append(y)
         else:
             node.refuse(f"{x} and {y} do not broadcast, or not for all values of the symbols")
     return result
+
+
+def _share_a_symbol(a: Dim, b: Dim) -> bool:
+    """Sizes such as n and min(512, n), which are compared when the program runs."""
+    return bool({*dim_algebra.symbols(a)} & {*dim_algebra.symbols(b)})
+
+
+def agreeing(node: Node, x: Any, y: Any) -> tuple[Any, Any]:
+    """Two operands, of whose sizes n and min(512, n) are compared when the program runs."""
+    shapes = [node.importer.dims_of(value) for value in (x, y)]
+    if shapes[0] is None or shapes[1] is None:
+        return x, y
+    ends = zip(reversed(shapes[0]), reversed(shapes[1]), strict=False)
+    if not any(same(a, b) is None and _share_a_symbol(a, b) for a, b in ends):
+        return x, y
+    pairs = [(x, shapes[0]), (y, shapes[1])]
+    narrow = min(range(2), key=lambda i: len(shapes[i] or ()))
+    (small, own), (_, other) = pairs[narrow], pairs[1 - narrow]
+    lead = len(other) - len(own)
+    wanted = [
+        b if same(a, b) is None and _share_a_symbol(a, b) else a
+        for a, b in zip(own, other[lead:], strict=True)
+    ]
+    wide = node.broadcast(small, wanted)
+    return (wide, y) if narrow == 0 else (x, wide)
 
 
 def tile(node: Node) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Mapping
+from functools import partial, reduce
 from typing import TYPE_CHECKING, Any
 
 from relax_mlir.relax.frontend.common import attach_params
@@ -38,6 +39,22 @@ _SYMBOLIC: dict[Any, Converter] = {
     for function in [getattr(operator, name)]
 }
 """Arithmetic on symbolic sizes."""
+
+
+def _extremum(name: str) -> Converter:
+    """`torch.sym_max` or `torch.sym_min` of two sizes."""
+
+    def convert(imp: Any, a: Any, b: Any) -> Any:
+        from relax_mlir import tir
+
+        if isinstance(a, int) and isinstance(b, int):
+            return max(a, b) if name == "max" else min(a, b)
+        return getattr(tir, name)(a, b)
+
+    return convert
+
+
+_EXTREMA = {f"sym_{name}": _extremum(name) for name in ("max", "min")}
 
 # Calls that check while tracing and compute nothing.
 _CHECKS = ("_assert", "sym_constrain_range", "_check_is_size", "_set_grad_enabled")
@@ -75,7 +92,7 @@ def from_exported_program(
 
 class ExportedProgramImporter(Importer):
     def __init__(self, program: Any, custom: Mapping[str, Converter] | None):
-        super().__init__({**CONVERTERS, **_SYMBOLIC, **CONTROL_FLOW}, custom)
+        super().__init__({**CONVERTERS, **_SYMBOLIC, **_EXTREMA, **CONTROL_FLOW}, custom)
         self.program = program
         self.custom = custom
         self.subgraphs: dict[int, Any] = {}
@@ -90,6 +107,8 @@ class ExportedProgramImporter(Importer):
         if target in self.converters:
             return target
         full = str(target)
+        if getattr(target, "__name__", "") in _EXTREMA:  # a plain function, not an operator
+            return target.__name__
         short = full.removeprefix("aten.")
         name = short.split(".")[0]
         plain = name if name.endswith("__") else name.rstrip("_")
@@ -157,6 +176,17 @@ class ExportedProgramImporter(Importer):
         with builder.function(unique, variables, private=True):
             builder.emit_func_output(builder.emit(part._convert(graph_module, unwrap=True)))
         return builder.get().get_global_var(unique)
+
+    def call(self, key: Any, node: Any) -> Any:
+        """A result whose size depends on data gets the symbols that PyTorch gave it."""
+        result = super().call(key, node)
+        if not self.is_tensor(result) or not self.expected:
+            return result
+        info = result.struct_info
+        if not isinstance(info, self.relax.TensorStructInfo) or info.shape is not None:
+            return result
+        sized = self.relax.TensorStructInfo(self.expected, info.dtype)
+        return self.block_builder.match_cast(result, sized)
 
     def expected_shape(self, node: Any) -> list[Any] | None:
         shape = getattr(node.meta.get("val"), "shape", None)
@@ -264,10 +294,12 @@ def eval_dimension(text: str, symbols: Mapping[str, Any]) -> Any:
     """A size expression of PyTorch's, such as `2*s0 + 1`, over the variables of `symbols`."""
     import ast
 
+    extrema = {name: partial(_extremum(name.lower()), None) for name in ("Max", "Min")}
     operations: dict[type, Any] = {
         ast.Add: operator.add,
         ast.Sub: operator.sub,
         ast.Mult: operator.mul,
+        ast.FloorDiv: operator.floordiv,
     }
 
     def visit(node: ast.expr) -> Any:
@@ -278,8 +310,10 @@ def eval_dimension(text: str, symbols: Mapping[str, Any]) -> Any:
                 return symbols[node.id]
             case ast.BinOp() if type(node.op) in operations:
                 return operations[type(node.op)](visit(node.left), visit(node.right))
-            case ast.BinOp(op=ast.FloorDiv()):
-                return visit(node.left) // visit(node.right)
+            case ast.UnaryOp(op=ast.USub()):
+                return -visit(node.operand)
+            case ast.Call(func=ast.Name("Max" | "Min" as name)):
+                return reduce(extrema[name], map(visit, node.args))
         raise ValueError(f"size expression '{text}' is not understood")
 
     return visit(ast.parse(text, mode="eval").body)

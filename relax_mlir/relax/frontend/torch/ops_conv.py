@@ -176,6 +176,8 @@ def _avg_pool(ndim: int) -> Converter:
         if divisor_override is not None:
             raise Error(f"avg_pool{ndim}d with divisor_override has no Relax operator")
         size = _per_axis(kernel_size, ndim)
+        if ceil_mode and _covers(imp.shape_of(x)[-ndim:], size, _per_axis(padding, ndim)):
+            return imp.op.mean(x, list(range(-ndim, 0)), keepdims=True)
         pool = getattr(imp.op.nn, f"avg_pool{ndim}d")
         return _batched(
             imp,
@@ -193,6 +195,14 @@ def _avg_pool(ndim: int) -> Converter:
         )
 
     return convert
+
+
+def _covers(sizes: list[Any], kernel: list[int], padding: list[int]) -> bool:
+    """Whether one window has the whole image, which its size need not say: EfficientNet's is of as
+    many pixels as there are channels."""
+    return not any(padding) and all(
+        isinstance(size, int) and size <= extent for size, extent in zip(sizes, kernel, strict=True)
+    )
 
 
 def _adaptive_avg_pool(ndim: int) -> Converter:

@@ -53,6 +53,14 @@ def first_result(converter: Converter) -> Converter:
     return convert
 
 
+def weight_norm(imp: Importer, v: Any, g: Any, dim: int = 0) -> Any:
+    """(the weight, the norm) of a direction `v` and lengths `g` along `dim`."""
+    axes = [axis for axis in range(imp.ndim(v)) if dim == -1 or axis != dim % imp.ndim(v)]
+    squares = imp.emit(imp.op.sum(imp.emit(imp.op.multiply(v, v)), axes, keepdims=True))
+    norm = imp.emit(imp.op.sqrt(squares))
+    return [imp.emit(imp.op.multiply(v, imp.emit(imp.op.divide(g, norm)))), norm]
+
+
 def rms_norm(
     imp: Importer, x: Any, normalized_shape: Any, weight: Any = None, eps: float | None = None
 ) -> Any:
@@ -335,6 +343,8 @@ def _positions(extent: int, align_corners: bool) -> np.ndarray:
 
 
 CONVERTERS: dict[str, Converter] = {
+    "_weight_norm": lambda *args: weight_norm(*args)[0],
+    "_weight_norm_interface": weight_norm,
     "layer_norm": layer_norm,
     "native_layer_norm": first_result(layer_norm),
     "rms_norm": rms_norm,

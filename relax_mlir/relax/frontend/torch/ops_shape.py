@@ -286,15 +286,30 @@ def diff(
 
 
 def repeat(imp: Importer, x: Any, *repeats: Any) -> Any:
-    return imp.op.tile(x, flat(repeats))
+    counts = flat(repeats)
+    if all(isinstance(count, int) for count in counts):
+        return imp.op.tile(x, counts)
+    # Symbolic counts: (r, s, ...) of (1, s, ...) is (r * s, ...).
+    shape = imp.shape_of(x)
+    shape = [1] * (len(counts) - len(shape)) + shape
+    pairs = list(zip(counts, shape, strict=True))
+    narrow = imp.emit(imp.op.reshape(x, [d for size in shape for d in (1, size)]))
+    wide = imp.emit(imp.op.broadcast_to(narrow, [d for pair in pairs for d in pair]))
+    return imp.op.reshape(wide, [count * size for count, size in pairs])
 
 
 def repeat_interleave(
     imp: Importer, x: Any, repeats: Any, dim: int | None = None, *, output_size: Any = None
 ) -> Any:
-    if not isinstance(repeats, int):
+    if isinstance(repeats, int):
+        return imp.op.repeat(x, repeats, axis=dim)
+    if imp.is_tensor(repeats):
         raise Error("repeat_interleave with a tensor of repeats has no Relax operator")
-    return imp.op.repeat(x, repeats, axis=dim)
+    shape = imp.shape_of(x) if dim is not None else [product(imp.shape_of(x))]
+    at = (dim or 0) % len(shape) + 1
+    narrow = imp.emit(imp.op.reshape(x, [*shape[:at], 1, *shape[at:]]))
+    wide = imp.emit(imp.op.broadcast_to(narrow, [*shape[:at], repeats, *shape[at:]]))
+    return imp.op.reshape(wide, [*shape[: at - 1], shape[at - 1] * repeats, *shape[at:]])
 
 
 def flip(imp: Importer, x: Any, *dims: Any) -> Any:
