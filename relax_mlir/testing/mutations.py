@@ -1,7 +1,7 @@
 """Programs with one operation taken out of their kernels: what a bug in a compiler would make.
 
-    broken = without_operation(program, "gpu.barrier", 1)
-    broken(a, b, c)   # on the emulated GPU: an EmulatorError that says what is missing
+broken = without_operation(program, "gpu.barrier", 1)
+broken(a, b, c)   # on the emulated GPU: an EmulatorError that says what is missing
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ import sys
 import time
 import warnings
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
@@ -43,6 +43,10 @@ class Result:
     name: str
     outcome: str
     detail: str = ""
+
+
+Runner = Callable[[Any], Result]
+"""What runs a case."""
 
 
 def cases(pattern: str = "", every: int = 1) -> list[Any]:
@@ -75,19 +79,20 @@ def run_case(case: Any) -> Result:
         for inputs, outputs in case.data_sets:
             got, baked = _run(case.model, list(inputs))
             constants = max(constants, baked)
-            difference = _difference(outputs, got, case.rtol, case.atol)
-            if difference:
-                return Result(case.name, "wrong", difference)
+            wrong = difference(outputs, got, case.rtol, case.atol)
+            if wrong:
+                return Result(case.name, "wrong", wrong)
     except UnsupportedDtypeError as error:
-        return Result(case.name, "other dtype", _line(error))
+        return Result(case.name, "other dtype", line(error))
     except refusals as error:
-        return Result(case.name, "unsupported", _line(error))
+        return Result(case.name, "unsupported", line(error))
     except Exception as error:
-        return Result(case.name, "failed", _line(error))
+        return Result(case.name, "failed", line(error))
     return Result(case.name, OUTCOMES[1] if constants else OUTCOMES[0])
 
 
-def _line(error: Exception) -> str:
+def line(error: Exception) -> str:
+    """An error's type and message on one line, cut to fit."""
     return f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
 
 
@@ -98,7 +103,7 @@ def _run(model: Any, inputs: list[Any]) -> tuple[list[Any], int]:
     from relax_mlir.relax.frontend.onnx import ConstantNeededError, from_onnx
 
     feeds = {
-        info.name: _declared(info, value)
+        info.name: declared(info, value)
         for info, value in zip(model.graph.input, inputs, strict=False)
     }
     baked = 0
@@ -116,7 +121,7 @@ def _run(model: Any, inputs: list[Any]) -> tuple[list[Any], int]:
                     raise
                 baked += 1
                 del feeds[name]
-                model = _with_constant(model, name, np.asarray(value))
+                model = with_constant(model, name, np.asarray(value))
     program = relax.VirtualMachine(relax_mlir.compile(module), relax_mlir.cpu())
     given = [feeds[i.name] for i in model.graph.input if i.name in feeds]
     arguments = [_argument(value) for value in given if value is not None]
@@ -124,7 +129,7 @@ def _run(model: Any, inputs: list[Any]) -> tuple[list[Any], int]:
     return (list(result) if len(model.graph.output) > 1 else [result]), baked
 
 
-def _declared(info: Any, value: Any) -> Any:
+def declared(info: Any, value: Any) -> Any:
     """A tensor in the dtype the model declares, from an array or as ONNX stores it."""
     import onnx
 
@@ -153,7 +158,8 @@ def _argument(value: Any) -> Any:
     return tuple(map(_argument, value)) if isinstance(value, (list, tuple)) else np.asarray(value)
 
 
-def _with_constant(model: Any, name: str, value: np.ndarray) -> Any:
+def with_constant(model: Any, name: str, value: np.ndarray) -> Any:
+    """The model with an input as an initializer."""
     import onnx
 
     copy = onnx.ModelProto()
@@ -165,13 +171,13 @@ def _with_constant(model: Any, name: str, value: np.ndarray) -> Any:
     return copy
 
 
-def _difference(expected: Sequence[Any], got: Sequence[Any], rtol: float, atol: float) -> str:
+def difference(expected: Sequence[Any], got: Sequence[Any], rtol: float, atol: float) -> str:
     """What differs, or an empty text."""
     if len(expected) != len(got):
         return f"{len(got)} outputs, expected {len(expected)}"
     for i, (want, have) in enumerate(zip(expected, got, strict=True)):
         if isinstance(want, (list, tuple)):
-            inner = _difference(want, list(have), rtol, atol)
+            inner = difference(want, list(have), rtol, atol)
             if inner:
                 return f"output {i}: {inner}"
             continue
@@ -203,19 +209,19 @@ def _close(found: np.ndarray, wanted: np.ndarray, rtol: float, atol: float) -> N
 # -- workers ---------------------------------------------------------------------------------
 
 
-def _serve(connection: Connection, chosen: Sequence[Any]) -> None:
+def _serve(connection: Connection, chosen: Sequence[Any], runner: Runner) -> None:
     warnings.simplefilter("ignore")
     while (index := connection.recv()) is not None:
-        connection.send(run_case(chosen[index]))
+        connection.send(runner(chosen[index]))
 
 
 class _Worker:
     """A process that runs cases one at a time."""
 
-    def __init__(self, chosen: Sequence[Any]):
+    def __init__(self, chosen: Sequence[Any], runner: Runner):
         context = multiprocessing.get_context("fork")  # the cases are made once, before
         self.connection, other = context.Pipe()
-        self.process = context.Process(target=_serve, args=(other, chosen), daemon=True)
+        self.process = context.Process(target=_serve, args=(other, chosen, runner), daemon=True)
         self.process.start()
         other.close()
         self.index: int | None = None
@@ -231,10 +237,12 @@ class _Worker:
         self.connection.close()
 
 
-def run(chosen: Sequence[Any], jobs: int = 2, limit: float = 60) -> Iterator[Result]:
+def run(
+    chosen: Sequence[Any], jobs: int = 2, limit: float = 60, runner: Runner = run_case
+) -> Iterator[Result]:
     """The results of cases as they come."""
     waiting = list(range(len(chosen)))[::-1]
-    workers = [_Worker(chosen) for _ in range(min(jobs, len(chosen)))]
+    workers = [_Worker(chosen, runner) for _ in range(min(jobs, len(chosen)))]
     busy: list[_Worker] = []
     for worker in workers:
         worker.give(waiting.pop())
@@ -249,7 +257,7 @@ def run(chosen: Sequence[Any], jobs: int = 2, limit: float = 60) -> Iterator[Res
             busy.remove(worker)
             if result.outcome in ("crashed", "timeout"):
                 worker.stop()
-                worker = _Worker(chosen) if waiting else worker
+                worker = _Worker(chosen, runner) if waiting else worker
             if waiting:
                 worker.give(waiting.pop())
                 busy.append(worker)
@@ -287,6 +295,18 @@ def table(results: Sequence[Result]) -> str:
     return "\n".join([*rows, *(f"{name:>22} {count:5}" for name, count in totals)])
 
 
+def beside(ours: Sequence[Result], theirs: Sequence[Result]) -> str:
+    """Counts and shares by outcome, TVM's in the last columns, over the cases that both ran."""
+    ran = [{result.name: result.outcome for result in results} for results in (ours, theirs)]
+    names = [name for name, outcome in ran[0].items() if outcome != OUTCOMES[-1] and name in ran[1]]
+    counts = [Counter(outcomes[name] for name in names) for outcomes in ran]
+    rows = [f"{'':>22} {'relax_mlir':>16} {'TVM':>16}"]
+    for outcome in OUTCOMES:
+        shares = [f"{c[outcome]:7} {100 * c[outcome] / max(len(names), 1):6.1f} %" for c in counts]
+        rows.append(f"{outcome:>22} {shares[0]} {shares[1]}")
+    return "\n".join([*rows, f"{'cases':>22} {len(names):7}"])
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the cases; 1 when one gives a wrong number, crashes or runs out of time."""
     parser = argparse.ArgumentParser(prog="python -m relax_mlir.testing.onnx_backend")
@@ -295,6 +315,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--jobs", type=int, default=2, help="processes")
     parser.add_argument("--limit", type=float, default=60, help="seconds a case")
     parser.add_argument("--list", default="", help="file for one line a case that did not pass")
+    parser.add_argument("--tvm", action="store_true", help="Apache TVM's figures beside ours")
     options = parser.parse_args(arguments)
     chosen = cases(options.pattern, options.every)
     if not chosen:
@@ -307,6 +328,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 file.write(f"{result.outcome}\t{result.name}\t{result.detail}\n")
                 file.flush()
     sys.stdout.write(table(results) + "\n")
+    if options.tvm:
+        from relax_mlir.testing.onnx_backend_tvm import run_tvm_case
+
+        theirs = list(run(chosen, options.jobs, options.limit, run_tvm_case))
+        sys.stdout.write(f"\n{beside(results, theirs)}\n")
     return int(any(r.outcome in ("wrong", "crashed", "timeout") for r in results))
 
 

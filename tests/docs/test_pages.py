@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from relax_mlir.dialects.relax.spec import SPECS
 from tools.docs import operators
 
@@ -17,3 +19,14 @@ def test_the_page_of_operators_is_up_to_date() -> None:
         "run python -m tools.docs.operators"
     )
     assert all(f"| `{name}` |" in text for name in SPECS)
+
+
+@pytest.mark.torch
+def test_the_page_of_pytorch_operators_is_up_to_date() -> None:
+    pytest.importorskip("torch")
+    from tools.docs import torch_operators
+
+    text = torch_operators.PAGE.read_text(encoding="utf-8")
+    if f"PyTorch {torch_operators.RELEASE} " not in text:
+        pytest.skip("the page is of another release of PyTorch, whose core set differs")
+    assert text == torch_operators.page(), "run python -m tools.docs.torch_operators"

@@ -112,6 +112,11 @@ ACTIVATION: dict[str, Case] = {
 }
 
 LINALG: dict[str, Case] = {
+    "cdist": (
+        lambda x, y: tuple(torch.cdist(x, y, p) for p in (0.0, 1.0, 2.0, 2.5, float("inf"))),
+        (real(2, 3, 4), real(2, 5, 4)),
+    ),
+    "pdist": (lambda x: (torch.pdist(x), torch.pdist(x, 1), torch.pdist(x, 3)), (real(5, 4),)),
     "mm": (torch.mm, (real(3, 4), real(4, 5))),
     "bmm": (torch.bmm, (real(2, 3, 4), real(2, 4, 5))),
     "matmul": (torch.matmul, (real(2, 3, 4), real(4, 5))),

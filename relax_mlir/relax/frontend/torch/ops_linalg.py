@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
+
+import numpy as np
 
 from relax_mlir.relax.frontend.torch.importer import Converter, Importer, dtype_of
 
@@ -59,7 +62,40 @@ def bilinear(imp: Importer, a: Any, b: Any, weight: Any, bias: Any = None) -> An
     return product if bias is None else imp.op.add(product, bias)
 
 
+def cdist(imp: Importer, a: Any, b: Any, p: float = 2, compute_mode: int | None = None) -> Any:
+    """p-norms of all differences: (..., n, m) and (..., k, m) give (..., n, k)."""
+    wide = [imp.emit(imp.op.expand_dims(x, [axis])) for x, axis in ((a, -2), (b, -3))]
+    return _norm(imp, imp.emit(imp.op.subtract(*wide)), p)
+
+
+def pdist(imp: Importer, x: Any, p: float = 2) -> Any:
+    """The distances of `cdist` of n rows, which must be a number, above the diagonal."""
+    rows, columns = np.triu_indices(imp.shape_of(x)[0], 1)
+    pair = [imp.emit(imp.op.take(x, imp.relax.const(i), axis=0)) for i in (rows, columns)]
+    return _norm(imp, imp.emit(imp.op.subtract(*pair)), p)
+
+
+def _norm(imp: Importer, x: Any, p: float) -> Any:
+    """The p-norm along the last axis; p is 0 (how many are not zero), infinite or between."""
+    size = imp.emit(imp.op.abs(x))
+    if p == 1 or math.isinf(p):
+        return (imp.op.max if math.isinf(p) else imp.op.sum)(size, axis=-1)
+    if p == 0:
+        apart = imp.emit(imp.op.not_equal(size, imp.scalar_like(0.0, size)))
+        return imp.op.sum(imp.cast(apart, dtype_of(x)), axis=-1)
+    if p == 2:
+        squares = imp.emit(imp.op.multiply(x, x))
+        return imp.op.sqrt(imp.emit(imp.op.sum(squares, axis=-1)))
+    powers = imp.emit(imp.op.power(size, imp.scalar_like(p, size)))
+    total = imp.emit(imp.op.sum(powers, axis=-1))
+    return imp.op.power(total, imp.scalar_like(1 / p, total))
+
+
 CONVERTERS: dict[str, Converter] = {
+    "cdist": cdist,
+    "_cdist_forward": cdist,
+    "pdist": pdist,
+    "_pdist_forward": pdist,
     "linear": linear,
     **dict.fromkeys(("matmul", "mm", "bmm", "mv", "dot", "vdot", "__matmul__"), matmul),
     "_sparse_mm": matmul,

@@ -18,7 +18,7 @@ from relax_mlir.relax.frontend.torch import (
 )
 from relax_mlir.relax.frontend.torch.importer import Converter
 
-_FAMILIES = (
+FAMILIES = (
     ops_elementwise,
     ops_activation,
     ops_linalg,
@@ -32,5 +32,5 @@ _FAMILIES = (
 )
 
 CONVERTERS: dict[Any, Converter] = {}
-for _family in _FAMILIES:
+for _family in FAMILIES:
     CONVERTERS.update(_family.CONVERTERS)
