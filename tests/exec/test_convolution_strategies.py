@@ -208,3 +208,47 @@ def test_accuracy_of_a_target(monkeypatch: pytest.MonkeyPatch) -> None:
     check(case, constant=True, target="llvm -convolution-accuracy=exact")
     check(case, constant=True)
     assert asked == ["exact", "default"]
+
+
+def _relative_error(got: np.ndarray, expected: np.ndarray) -> float:
+    """Root mean square, over that of what is expected."""
+    return float(np.sqrt(np.mean((got - expected) ** 2) / np.mean(expected**2)))
+
+
+@pytest.mark.parametrize(
+    ("channels", "strides", "name", "limit"),
+    [
+        (64, (1, 1), "conv2d_winograd", 5.5e-7),
+        (512, (1, 1), "conv2d_winograd", 9e-7),
+        (512, (3, 3), "conv2d_panels", 2.7e-7),
+    ],
+)
+def test_errors_grow_little_with_the_channels(
+    channels: int, strides: tuple[int, int], name: str, limit: float
+) -> None:
+    """Long sums are made of blocks; in one piece, errors were twice the limits and more."""
+    case = Case((24, 24), channels, 64, (3, 3), strides, SAME3)
+    assert _functions(case) == {name}
+    arguments, expected = arguments_of(case, 0)
+    arguments[0] = np.maximum(arguments[0], 0)
+    expected = reference(case, *arguments[:2])
+    executable = relax_mlir.compile(module_of(case, arguments[1]), "llvm")
+    got = relax.VirtualMachine(executable, relax_mlir.cpu())["main"](arguments[0]).numpy()
+    assert _relative_error(got, expected) < limit
+
+
+def test_errors_of_a_row_times_a_matrix() -> None:
+    """A linear layer of 8192 inputs that is swept row by row."""
+    random_ = np.random.default_rng(0)
+    row = np.maximum(random_.standard_normal((1, 8192)), 0).astype(np.float32)
+    matrix = random_.standard_normal((8192, 256)).astype(np.float32)
+    x = relax.Var("x", relax.TensorStructInfo(row.shape, "float32"))
+    w = relax.Var("w", relax.TensorStructInfo(matrix.shape, "float32"))
+    builder = relax.BlockBuilder()
+    with builder.function("main", [x, w]):
+        with builder.dataflow():
+            result = builder.emit_output(op.matmul(x, w))
+        builder.emit_func_output(result)
+    executable = relax_mlir.compile(builder.get(), "llvm")
+    got = relax.VirtualMachine(executable, relax_mlir.cpu())["main"](row, matrix).numpy()
+    assert _relative_error(got, row.astype(np.float64) @ matrix) < 1.2e-6

@@ -110,8 +110,7 @@ class MicroKernel:
         extent = tile.k_extents[-1]
         if isinstance(extent, int):
             chains = min(chains, max(1, extent))
-        neutral = self._combiner.neutral(self._accumulator)
-        empty = self.b.broadcast(self.b.scalar(neutral, self._accumulator), self.lanes)
+        empty = self.empty()
         masks = self._masks(tile)
         start = self._start_values(tile, empty, masks)
         a = self.accesses[self.contraction.a]
@@ -125,7 +124,7 @@ class MicroKernel:
         sets = self._k_loops(tile, rows, masks, 0, 0, tile.b_base, start)
         for chain in range(1, chains):
             part = sets[chain * count : (chain + 1) * count]
-            sets[:count] = [self._combine(x, y) for x, y in zip(sets[:count], part, strict=True)]
+            sets[:count] = [self.combine(x, y) for x, y in zip(sets[:count], part, strict=True)]
         return sets[:count]
 
     def _start_values(
@@ -245,7 +244,13 @@ class MicroKernel:
     def _promote(self, value: ir.Value) -> ir.Value:
         return widened(self.b, value, self.lanes) if self._wide else value
 
-    def _combine(self, lhs: ir.Value, rhs: ir.Value) -> ir.Value:
+    def empty(self) -> ir.Value:
+        """A vector of sums of nothing."""
+        neutral = self._combiner.neutral(self._accumulator)
+        return self.b.broadcast(self.b.scalar(neutral, self._accumulator), self.lanes)
+
+    def combine(self, lhs: ir.Value, rhs: ir.Value) -> ir.Value:
+        """The sum of two partial sums."""
         return self.b.op(self._combiner.op, lhs.type, [lhs, rhs])
 
     def _masks(self, tile: Region) -> list[ir.Value | None]:

@@ -164,8 +164,14 @@ class _RowSweep:
                     value = b.broadcast(self.initial, lanes)
                 else:
                     value = b.load(c_view, offset, lanes, mask)
-                for factor, line in zip(factors[row], lines, strict=True):
-                    value = self.kernel.multiply(factor, line, value)
+                if height == 1:
+                    value = self.kernel.multiply(factors[row][0], lines[0], value)
+                else:
+                    # Summed apart: one sum over all rows of B would gather rounding errors.
+                    part = self.kernel.empty()
+                    for factor, line in zip(factors[row], lines, strict=True):
+                        part = self.kernel.multiply(factor, line, part)
+                    value = self.kernel.combine(value, part)
                 b.store(value, c_view, offset, mask)
 
         self._over_columns(column, columns, vector)

@@ -8,9 +8,16 @@ stands behind the numbers:
 - a weight beyond the second-level cache comes in at about ten bytes for each multiply-add that runs
   meanwhile, once for all tiles that are transformed together.
 
-Errors against float64, root mean square, relative: direct 3e-7 ... 1.5e-6 growing with the number
-of input channels; two outputs a tile (F(2, 3)) no more than direct; four (F(4, 3)) twice that of
-direct at most.  `exact` leaves only what is no worse than direct.
+Errors against float64, root mean square, relative, of 3x3 convolutions of images after a ReLU, with
+64 ... 512 input channels and all sums in blocks (`summation.py`):
+  direct                     1.2e-7 ... 1.8e-7 (in one sum 2.5e-7 ... 9.8e-7)
+  two outputs a tile, F(2,3) 2.0e-7 ... 2.5e-7 (2.2e-7 ... 6.0e-7)
+  four, F(4,3)               4.0e-7 ... 5.7e-7 (5.7e-7 ... 1.8e-6)
+What is left of the last is nine parts in ten that of the products, which the transform of the
+output enlarges; the transforms' own rounding, and that of the transformed weight, are 1e-7 ... 2e-7
+each.  The largest errors of the logits of whole networks are 1.15e-6 of the largest logit for
+ResNet-18, 1.7e-6 for VGG-16, 5.8e-6 for a UNet and 3.0e-6 for DenseNet-121: 1.4, 2.0, 1.9 and 1.75
+times those of ONNX Runtime.  `exact` leaves only direct and F(2,3).
 """
 
 from __future__ import annotations
@@ -29,7 +36,7 @@ from relax_mlir.topi.nn.winograd import Bilinear, bilinear
 __all__ = ["ACCURACIES", "ConvolutionShape", "Form", "choose_form", "panel_width"]
 
 ACCURACIES = ("default", "exact")
-"""What `accuracy` may be: `exact` for no more error than a direct convolution."""
+"""What `accuracy` may be: `exact` for about the error of a direct convolution."""
 
 # Outputs of a tile along an axis, by stride.
 _OUTPUTS = {1: (2, 4), 2: (2, 4)}

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import TypeGuard
 
 from relax_mlir.lowering.linalg_to_vector.builder import Index
 from relax_mlir.lowering.linalg_to_vector.contraction.micro_kernel import MicroKernel, Tile
+from relax_mlir.lowering.linalg_to_vector.summation import blocked_sum
 from relax_mlir.mlir import ir
 
 __all__ = ["ConvolutionKernel"]
 
 _CHAINS = 8
+# Sums of fewer terms than this do not pay for the addition to the rest.
+_SHORT_SUM = 32
 _Values = list[ir.Value]
 _Body = Callable[[Index, Index, _Values], _Values]
 
@@ -30,13 +34,13 @@ class ConvolutionKernel(MicroKernel):
     row_taps: int | None = None
     selected: tuple[tuple[int, ...], ...] | None = None
     _tile: Tile = field(init=False)
+    _empty: ir.Value = field(init=False)
     _rows: list[Index] = field(init=False)
     _vector_masks: list[ir.Value | None] = field(init=False)
 
     def _accumulate(self, tile: Tile) -> _Values:
         b, con = self.b, self.contraction
-        neutral = self._combiner.neutral(self._accumulator)
-        empty = b.broadcast(b.scalar(neutral, self._accumulator), self.lanes)
+        self._empty = empty = self.empty()
         self._vector_masks = self._masks(tile)
         start = self._start_values(tile, empty, self._vector_masks)
         a = self.accesses[con.a]
@@ -49,7 +53,7 @@ class ConvolutionKernel(MicroKernel):
         sums = self._tap_loops(0, 0, tile.b_base, start + [empty] * (count * (chains - 1)))
         for chain in range(1, chains):
             part = sums[chain * count : (chain + 1) * count]
-            sums[:count] = [self._combine(x, y) for x, y in zip(sums[:count], part, strict=True)]
+            sums[:count] = [self.combine(x, y) for x, y in zip(sums[:count], part, strict=True)]
         return sums[:count]
 
     def _chains(self, tile: Tile) -> int:
@@ -202,9 +206,24 @@ class ConvolutionKernel(MicroKernel):
                 results += self._products(a_at, b.add(b_, b.mul(now, b_stride)), part, rows)
             return results
 
+        if chains == 1 and self._is_blocked(extent):
+            return blocked_sum(b, extent, values, self._empty, step, self.combine)
         main = b.round_down(extent, chains)
         values = b.carried_loop(0, main, chains, values, step)
         return b.carried_loop(main, extent, 1, values[:count], step) + values[count:]
+
+    def _is_blocked(self, extent: Index) -> TypeGuard[int]:
+        """Whether the innermost loop is long enough, and all loops together too long for one sum of
+        floating-point numbers."""
+        if not isinstance(extent, int) or extent < _SHORT_SUM or not self._is_float_sum():
+            return False
+        terms = 1
+        for depth in self._tile.k_extents:
+            terms *= depth if isinstance(depth, int) else 2
+        return terms >= 3 * _SHORT_SUM
+
+    def _is_float_sum(self) -> bool:
+        return self._combiner.op == "arith.addf"
 
     def _products(self, a: Index, b_: Index, values: _Values, rows: list[Index]) -> _Values:
         tile = replace(self._tile, rows=len(rows))

@@ -3,8 +3,8 @@
 A one-dimensional convolution of a tile, `y[i] = sum_t x[i * stride + t] w[t]` for m outputs, is
 written `y = A ((G w) * (B x))` with an elementwise product of P elements.  Over two axes the three
 transforms are applied to each, and the product, summed over channels, is P * P matrix products.
-The matrices are those of Cook and Toom for the interpolation points 0, +-3/4, +-3/2 and infinity,
-which have about half the error of the usual integers (Barabasz and others, "Error analysis and
+The matrices are those of Cook and Toom for the interpolation points 0, +-5/8, +-3/2 and infinity,
+which have less than half the error of the usual integers (Barabasz and others, "Error analysis and
 improving the accuracy of Winograd convolution for deep neural networks", 2020); with stride 2 the
 even and the odd taps are a convolution each, of stride 1.
 """
@@ -31,7 +31,7 @@ from relax_mlir.topi.nn.pad import pad
 __all__ = ["Bilinear", "bilinear", "conv2d_winograd_nhwc", "transform_weight"]
 
 _Matrix = list[list[Fraction]]
-_POINTS = [Fraction(n, d) for n, d in ((0, 1), (3, 4), (-3, 4), (3, 2), (-3, 2), (3, 8), (-3, 8))]
+_POINTS = [Fraction(n, d) for n, d in ((0, 1), (5, 8), (-5, 8), (3, 2), (-3, 2), (3, 8), (-3, 8))]
 _FEW_POINTS = [Fraction(n) for n in (0, 1, -1)]
 
 
