@@ -8,9 +8,10 @@ first-level cache, in C itself.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import partial
 
-from relax_mlir.lowering.linalg_to_vector.builder import Builder, Index
+from relax_mlir.lowering.linalg_to_vector.builder import Builder, FlatView, Index
 from relax_mlir.lowering.linalg_to_vector.contraction.matching import (
     Contraction,
     for_each_matrix,
@@ -28,6 +29,9 @@ _MAX_DYNAMIC_ROWS = 2
 # Columns of C at once, for all rows of A together.
 _COLUMNS = 4096
 _MIN_COLUMNS = 64
+# Sweeps that are summed in a buffer before they are added to C: the rounding errors of a sum grow
+# with its length.
+_GROUP = 32
 
 
 def suits_row_sweep(b: Builder, contraction: Contraction, target: CPUTarget) -> ir.Value | bool:
@@ -76,6 +80,19 @@ def emit_row_sweep(
     for_each_matrix(b, contraction, emit)
 
 
+@dataclass(frozen=True)
+class _Sums:
+    """Where a sweep adds its products: to C, or to a buffer that begins at `column` of C.
+
+    first: nothing was added yet.  last: the buffer goes into C.
+    """
+
+    buffer: FlatView | None = None
+    column: Index = 0
+    first: bool = False
+    last: bool = False
+
+
 class _RowSweep:
     def __init__(
         self,
@@ -112,11 +129,18 @@ class _RowSweep:
     def _emit_block(self, column: Index, columns: Index) -> None:
         b, height = self.b, _B_ROWS[self.rows]
         whole = b.round_down(self.k, height)
-        self._sweep(column, columns, 0, height, True)
-        with b.loop(height, whole, height) as k:
-            self._sweep(column, columns, k, height, False)
+        lead, group = whole, _GROUP * height
+        if isinstance(whole, int):
+            lead = height + (whole - height) % group
+        self._sweep(column, columns, 0, height, _Sums(first=True))
+        with b.loop(height, lead, height) as k:
+            self._sweep(column, columns, k, height, _Sums())
+        if lead is not whole:
+            buffer = b.scratch(_COLUMNS, self.kernel.empty().type.element_type)
+            with b.loop(lead, whole, group) as k:
+                self._group(column, columns, k, buffer)
         with b.loop(whole, self.k) as k:
-            self._sweep(column, columns, k, 1, False)
+            self._sweep(column, columns, k, 1, _Sums())
         if self.contraction.epilogue is not None:
             self._over_columns(
                 column,
@@ -125,6 +149,16 @@ class _RowSweep:
                     Region(0, at, self.rows, 1, active)
                 ),
             )
+
+    def _group(self, column: Index, columns: Index, k: Index, buffer: FlatView) -> None:
+        """Sweeps whose sum is made in a buffer, and added to C in the end."""
+        b, height = self.b, _B_ROWS[self.rows]
+        last = b.add(k, (_GROUP - 1) * height)
+        into = _Sums(buffer, column)
+        self._sweep(column, columns, k, height, replace(into, first=True))
+        with b.loop(b.add(k, height), last, height) as at:
+            self._sweep(column, columns, at, height, into)
+        self._sweep(column, columns, last, height, replace(into, last=True))
 
     def _over_columns(
         self, column: Index, columns: Index, body: Callable[[Index, Index | None], None]
@@ -137,8 +171,8 @@ class _RowSweep:
         rest = b.sub(columns, whole)
         b.when(b.at_least(rest, 1), lambda: body(b.add(column, whole), rest))
 
-    def _sweep(self, column: Index, columns: Index, k: Index, height: int, first: bool) -> None:
-        """Add `height` rows of B, from row k on, to a block of C."""
+    def _sweep(self, column: Index, columns: Index, k: Index, height: int, sums: _Sums) -> None:
+        """Add `height` rows of B, from row k on, to a block of C or to its buffer."""
         b, con, lanes = self.b, self.contraction, self.lanes
         a, weight, c = (self.accesses[i] for i in (con.a, con.b, con.c))
         assert a.view is not None and weight.view is not None and c.view is not None
@@ -160,10 +194,16 @@ class _RowSweep:
             lines = [b.load(b_view, b.add(start, at), lanes, mask) for start in starts]
             for row in range(self.rows):
                 offset = b.add(b.add(c.base, b.mul(row, row_strides[1])), at)
-                if first and self.initial is not None:
+                stored = c_view, offset
+                if sums.buffer is not None:
+                    own = b.add(row * (_COLUMNS // self.rows), b.sub(at, sums.column))
+                    stored = sums.buffer, own
+                if sums.first and sums.buffer is not None:
+                    value = self.kernel.empty()
+                elif sums.first and self.initial is not None:
                     value = b.broadcast(self.initial, lanes)
                 else:
-                    value = b.load(c_view, offset, lanes, mask)
+                    value = b.load(*stored, lanes, mask)
                 if height == 1:
                     value = self.kernel.multiply(factors[row][0], lines[0], value)
                 else:
@@ -172,7 +212,10 @@ class _RowSweep:
                     for factor, line in zip(factors[row], lines, strict=True):
                         part = self.kernel.multiply(factor, line, part)
                     value = self.kernel.combine(value, part)
-                b.store(value, c_view, offset, mask)
+                if sums.last:
+                    value = self.kernel.combine(b.load(c_view, offset, lanes, mask), value)
+                    stored = c_view, offset
+                b.store(value, *stored, mask)
 
         self._over_columns(column, columns, vector)
 
