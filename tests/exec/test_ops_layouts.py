@@ -124,7 +124,7 @@ def _attention_cases() -> list[Case]:
         Case(name, both, masked("BottomRight"), {"causal_mask": "BottomRight"}),
         Case(
             name, whole, attend, {}, {0: (1, "n", 2, 4), 1: (1, "n", 2, 4), 2: (1, "n", 2, 3)},
-            calls=[[*(a[:, :2].copy() for a in whole[:3]), np.array([0, 1, 1, 2], "int32"), other]],
+            calls=[[*(a[:, :2].copy() for a in whole[:3]), np.array([0, 1, 1, 2], "int32"), np.array([1], "int32")]],
         ),
     ]  # fmt: skip
 

@@ -20,7 +20,7 @@
 // PLAIN: %b = "relax.exp"(%x)
 
 // A named pipeline stands for its passes.
-// ZERO: builtin.module(relax-legalize-ops,relax-annotate-tir-op-pattern,relax-fold-constant,relax-fuse-ops,relax-fuse-tir)
+// ZERO: builtin.module(relax-remove-vdevice,relax-legalize-ops,relax-annotate-tir-op-pattern,relax-fold-constant,relax-fuse-ops,relax-fuse-tir)
 func.func private @helper(%x: tensor<2xf32> {relax.name = "x"}) -> tensor<2xf32> attributes {relax.attrs = {}} {
   return %x : tensor<2xf32>
 }
