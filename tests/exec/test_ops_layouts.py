@@ -106,6 +106,7 @@ def _attention_cases() -> list[Case]:
     q, k, v = random((1, 9, 2, 4)), random((1, 11, 2, 4)), random((1, 11, 2, 3))
     same, longest = np.array([0, 4, 4, 9], "int32"), np.array([5], "int32")
     other = np.array([0, 6, 6, 11], "int32")
+    short = ([0, 1, 1, 2], [1])
     whole = [q, q, q[..., :3].copy(), same, longest]
     both = [q, k, v, same, longest, other, longest]
     name = "nn.attention_var_len"
@@ -124,7 +125,7 @@ def _attention_cases() -> list[Case]:
         Case(name, both, masked("BottomRight"), {"causal_mask": "BottomRight"}),
         Case(
             name, whole, attend, {}, {0: (1, "n", 2, 4), 1: (1, "n", 2, 4), 2: (1, "n", 2, 3)},
-            calls=[[*(a[:, :2].copy() for a in whole[:3]), np.array([0, 1, 1, 2], "int32"), np.array([1], "int32")]],
+            calls=[[*(a[:, :2].copy() for a in whole[:3]), *(np.array(n, "int32") for n in short)]],
         ),
     ]  # fmt: skip
 
