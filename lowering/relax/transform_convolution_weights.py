@@ -113,12 +113,8 @@ def _function(
 ) -> tuple[str, Callable[..., te.Tensor] | None, np.ndarray]:
     """The name of the function, what it computes, and its weight."""
     if form.rows is not None and form.columns is not None:
-        exact = topi.nn.transform_weight(weight, form.rows, form.columns)
-        products = exact.astype(np.float32)
-        if form.panel:
-            products = np.moveaxis(topi.nn.weight_panels(products, form.panel), 0, 2)
-        winograd = partial(_winograd, shape=shape, form=form)
-        return "conv2d_winograd", winograd, np.ascontiguousarray(products)
+        products = topi.nn.transform_weight(weight, form.rows, form.columns, form.panel)
+        return "conv2d_winograd", partial(_winograd, shape=shape, form=form), products
     if form.panel:
         direct = partial(_direct, shape=shape, padding=_padding(attributes_of(op)))
         return "conv2d_panels", direct, topi.nn.weight_panels(weight, form.panel)

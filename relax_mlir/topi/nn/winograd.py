@@ -32,6 +32,8 @@ __all__ = ["Bilinear", "bilinear", "conv2d_winograd_nhwc", "transform_weight"]
 
 _Matrix = list[list[Fraction]]
 _POINTS = [Fraction(n, d) for n, d in ((0, 1), (5, 8), (-5, 8), (3, 2), (-3, 2), (3, 8), (-3, 8))]
+# Elements of a weight that are transformed at once.
+_BLOCK = 1 << 14
 _FEW_POINTS = [Fraction(n) for n in (0, 1, -1)]
 
 
@@ -134,25 +136,40 @@ def _even_and_odd(output: int, taps: int) -> tuple[_Matrix, _Matrix, _Matrix]:
     return a, g, b
 
 
-def transform_weight(weight: np.ndarray, rows: Bilinear, columns: Bilinear) -> np.ndarray:
-    """A weight [kh, kw, ...] as [products of rows, products of columns, ...] in float32, each step
-    rounded once."""
-    lines = np.empty((rows.products, *weight.shape[1:]), np.float32)
-    _multiply_into(lines, rows.g, weight.astype(np.float32, copy=False))
-    made = np.empty((rows.products, columns.products, *weight.shape[2:]), np.float32)
-    for i in range(rows.products):
-        _multiply_into(made[i], columns.g, lines[i])
-    return made
+def transform_weight(
+    weight: np.ndarray, rows: Bilinear, columns: Bilinear, panel: int = 0
+) -> np.ndarray:
+    """A weight [kh, kw, I, O] as [products of rows, products of columns, I, O] in float32, or, with
+    its output channels in panels (`panel` divides O), [P, Q, O / panel, I, panel]."""
+    channels, outputs = weight.shape[2:]
+    width = panel or outputs
+    split = weight.astype(np.float32, copy=False).reshape(
+        *weight.shape[:3], outputs // width, width
+    )
+    shape = (rows.products, columns.products, outputs // width, channels, width)
+    made = np.empty(shape, np.float32)
+    # A part at a time that stays in cache: temporaries of the size of the weight cost more in page
+    # faults than the arithmetic does.
+    block = max(1, _BLOCK // width)
+    for low in range(0, channels, block):
+        part = slice(low, low + block)
+        for i in range(outputs // width):
+            taps = np.ascontiguousarray(split[:, :, part, i])
+            lines = np.empty((rows.products, *taps.shape[1:]), np.float32)
+            _multiply_into(lines, rows.g, taps)
+            for p in range(rows.products):
+                _multiply_into(made[p, :, i, part], columns.g, lines[p])
+    return made if panel else made[:, :, 0]
 
 
 def _multiply_into(out: np.ndarray, matrix: np.ndarray, values: np.ndarray) -> None:
     """`matrix @ values` along the first axis: a few large sums, for which a product of matrices
     would copy everything once more."""
     for target, row in zip(out, matrix.astype(np.float32), strict=True):
-        target[...] = 0
-        for factor, value in zip(row, values, strict=True):
-            if factor:
-                target += value if factor == 1 else factor * value
+        first, *others = np.flatnonzero(row)
+        np.multiply(values[first], row[first], out=target)
+        for i in others:
+            target += row[i] * values[i]
 
 
 def _constant_matrix(values: np.ndarray, dtype: str, name: str) -> Tensor:
