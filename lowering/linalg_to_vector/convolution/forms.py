@@ -9,14 +9,16 @@ stands behind the numbers:
   meanwhile, once for all tiles that are transformed together.
 
 Errors against float64, root mean square, relative, of 3x3 convolutions of images after a ReLU, with
-64 ... 512 input channels and all sums in blocks (`summation.py`):
-  direct                     1.2e-7 ... 1.8e-7 (in one sum 2.5e-7 ... 9.8e-7)
-  two outputs a tile, F(2,3) 2.0e-7 ... 2.5e-7 (2.2e-7 ... 6.0e-7)
-  four, F(4,3)               4.0e-7 ... 5.7e-7 (5.7e-7 ... 1.8e-6)
-What is left of the last is nine parts in ten that of the products, which the transform of the
-output enlarges; the transforms' own rounding, and that of the transformed weight, are 1e-7 ... 2e-7
-each.  The largest errors of the logits of whole networks are 1.15e-6 of the largest logit for
-ResNet-18, 1.7e-6 for VGG-16, 5.8e-6 for a UNet and 3.0e-6 for DenseNet-121: 1.4, 2.0, 1.9 and 1.75
+64 ... 512 input channels; in brackets with each sum in one piece instead of in blocks
+(`summation.py`).  The last line is measured on compiled code, in brackets and the other lines on a
+model in numpy of the same operations, with blocks of 64:
+  direct                     1.2e-7 ... 1.8e-7 (2.5e-7 ... 9.8e-7)
+  two outputs a tile, F(2,3) 2.1e-7 ... 2.4e-7 (2.2e-7 ... 6.0e-7)
+  four, F(4,3)               4.3e-7 ... 5.7e-7 (5.4e-7 ... 1.7e-6)
+Most of the last is that of the products, which the transform of the output enlarges; the
+transforms' own rounding, and that of the transformed weight, are 1e-7 ... 2e-7 each.
+The largest errors of the logits of whole networks are 1.15e-6 of the largest logit for
+ResNet-18, 1.65e-6 for VGG-16, 5.8e-6 for a UNet and 3.0e-6 for DenseNet-121: 1.4, 1.9, 1.9 and 1.75
 times those of ONNX Runtime.  `exact` leaves only direct and F(2,3).
 """
 
