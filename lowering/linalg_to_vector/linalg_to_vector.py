@@ -209,15 +209,18 @@ class _FunctionLowering:
     def _lower_op(self, op: ir.Operation, following: list[ir.Operation]) -> None:
         """Lower an operation, with the one that consumes it where that can be fused, which then
         is no longer among the following ones."""
-        if self._lower_winograd(op, following) or self._lower_convolution(op, following):
-            return
-        if self._lower_pooling(op):
+        # A product that starts a chain is a convolution of one tap too.
+        lowered = (
+            self._lower_winograd(op, following)
+            or self._lower_row_chain(op, following)
+            or self._lower_convolution(op, following)
+            or self._lower_pooling(op)
+        )
+        if lowered:
             return
         nest = parse(op, quotients=True)
         if nest is None:
             self._flush_fills(op)
-            return
-        if self._lower_row_chain(op, following):
             return
         let_nan_win(nest.body.block, len(nest.body.results))
         initial = self._take_initial(op, nest)

@@ -3,6 +3,7 @@ multiple of a block or of a vector, known and unknown to the compiler, one and t
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 
 import relax_mlir
 from relax_mlir import relax, tir
+from relax_mlir.driver.cpu_pipeline import KERNELS
 
 op: Any = relax.op
 N, M = tir.Var("n", "int64"), tir.Var("m", "int64")
@@ -149,3 +151,18 @@ def test_fully_masked_row() -> None:
         expected = _attention(q, k, v, None, bias)
     assert np.isnan(got[0, 3, 1]).all()
     np.testing.assert_allclose(got, expected, rtol=1e-5, atol=2e-6)
+
+
+@pytest.mark.parametrize("causal", [None, "TopLeft"])
+def test_the_operator_keeps_no_matrix_of_scores(causal: str | None) -> None:
+    """Its layout is (batch, row, head, column), and every stage of it is a product of one tap."""
+    builder, shape = relax.BlockBuilder(), (1, 48, 2, 16)
+    q, k, v = (relax.Var(name, relax.TensorStructInfo(shape, "float32")) for name in "qkv")
+    with builder.function("main", [q, k, v]):
+        builder.emit_func_output(builder.emit(relax.op.nn.attention(q, k, v, causal_mask=causal)))
+    module = relax.get_pipeline("default")(builder.get())
+    kernels = KERNELS.rpartition("linalg-to-vector")[0] + "linalg-to-vector"
+    lowered = relax_mlir.transform.PassPipeline(f"builtin.module({kernels})")(module).mlir()
+    assert "linalg." not in lowered
+    assert not re.search(r"memref<[\dx]*48x48x", lowered)  # (1, 2, 48, 48) in any order
+    assert not re.search(r"memref<1x2x48x48|memref<4608x", lowered)

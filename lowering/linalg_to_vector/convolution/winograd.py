@@ -34,7 +34,7 @@ from relax_mlir.mlir import ir
 __all__ = ["emit_winograd"]
 
 # The transform of the output enlarges the errors of the products, so these are summed in shorter
-# blocks than others.  Blocks of this length cost 3 % of the time of a network, and take two fifths
+# blocks than others.  Blocks of this length cost 6 % of the time of a network, and take two fifths
 # off its error.
 _SHORTEST_SUM = 16
 
