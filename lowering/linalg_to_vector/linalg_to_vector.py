@@ -93,6 +93,15 @@ class LinalgToVector(Pass):
             raise PassError(f"{self.name}: num-cores is {self.num_cores}, expected 0 or more")
 
 
+def _is_plain_product(op: ir.Operation, windows: tuple[Window, ...]) -> bool:
+    """Whether no window is more than one element and all are next to each other, so that the
+    operation is a matrix product if it is arranged as one."""
+    if any(w.tap is not None or w.stride != 1 or w.checked for w in windows):
+        return False
+    nest = parse(op)
+    return nest is not None and match_contraction(nest.simplify()) is not None
+
+
 def _pooling(op: ir.Operation, padding: Padding | None) -> Convolution | None:
     """The pooling that an operation is, if it is one."""
     parsed = parse_windows(op, padding, is_pooling) if len(op.operands) == 3 else None
@@ -400,7 +409,7 @@ class _FunctionLowering:
         padding = next((padding for reader, padding in self.paddings if reader == op), None)
         parsed = parse_convolution(op, padding)
         conv = None if parsed is None else arrange_convolution(*parsed, None)
-        if parsed is None or conv is None:
+        if parsed is None or conv is None or _is_plain_product(op, parsed[1]):
             return False
         nest, windows = parsed
         initial = self._take_initial(op, nest)

@@ -5,7 +5,7 @@
 // registers, and bias and activation are applied before the output is stored.
 // CHECK-LABEL: func.func private @fused_conv2d_winograd
 // CHECK-DAG: arith.constant dense<-2.250000e+00> : vector<16xf32>
-// CHECK-DAG: arith.constant dense<7.500000e-01> : vector<16xf32>
+// CHECK-DAG: arith.constant dense<6.250000e-01> : vector<16xf32>
 // CHECK-NOT: linalg
 // CHECK: memref.alloc() {alignment = 64 : i64} : memref<{{[0-9]+}}xf32>
 // CHECK: memref.alloc() {alignment = 64 : i64} : memref<{{[0-9]+}}xf32>
