@@ -14,7 +14,6 @@ pytest.importorskip("onnx")
 
 from relax_mlir.testing import onnx_backend
 from relax_mlir.testing.onnx_backend import Result
-from relax_mlir.testing.onnx_backend_tvm import run_tvm_case
 
 pytestmark = pytest.mark.onnx
 
