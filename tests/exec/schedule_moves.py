@@ -176,6 +176,8 @@ def _read_layout(sch: Schedule, rng: random.Random) -> None:
         written = writes_of(sch.get(producer))[0].buffer
         rank = written.type.rank
         reads = [region.buffer for region in reads_of(sch.get(block))]
+    if written not in reads:  # read through a view, or another buffer of the producer
+        raise ScheduleError("the block reads another buffer of its producer")
     order = rng.sample(range(rank), rank)
     sch.transform_layout(block, ("read", reads.index(written)), lambda *at: [at[n] for n in order])
 

@@ -19,6 +19,19 @@ def test_chain_keeps_the_results(name: str, seed: int) -> None:
     run_chain(name, seed)
 
 
+# Chains of long runs that once failed, by what was wrong.
+MENDED = {
+    "rolling a buffer along a reduction began the sum anew": ("conv_strided", 2569),
+    "a difference within one affine.apply was printed as a remainder": ("dynamic_chain", 2130),
+    "a producer's first buffer is not the one that is read": ("log_softmax", 2476),
+}
+
+
+@pytest.mark.parametrize("fault", MENDED)
+def test_mended_chain(fault: str) -> None:
+    run_chain(*MENDED[fault])
+
+
 # Every choice of a chain is drawn by hypothesis, so that a failure shrinks to a short trace.
 @settings(
     max_examples=50,

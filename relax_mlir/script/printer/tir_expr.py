@@ -256,9 +256,9 @@ def _subtract(reader: ExprReader, op: ir.Operation, hint: str | None) -> E.PrimE
     """`a - a // b * b` is a remainder."""
     a, b = reader.operands(op, hint)
     if isinstance(b, E.Mul) and isinstance(b.a, E.FloorDiv):
-        product, quotient = op.operands[1].owner, op.operands[1].owner.operands[0].owner
-        same = quotient.operands[0] == op.operands[0]
-        if same and quotient.operands[1] == product.operands[1]:
+        product = op.operands[1].owner  # an affine.apply may be all of it
+        quotient = product.operands[0].owner if product.name == "arith.muli" else op
+        if list(quotient.operands) == [op.operands[0], product.operands[-1]]:
             return raw(E.FloorMod, a.dtype, a=a, b=b.b)
     return raw(E.Sub, "int64" if "int64" in (a.dtype, b.dtype) else a.dtype, a=a, b=b)
 

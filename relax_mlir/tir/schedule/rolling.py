@@ -12,6 +12,7 @@ from relax_mlir.tir.schedule import nest
 from relax_mlir.tir.schedule.accesses import Interval, bounded, refresh
 from relax_mlir.tir.schedule.analysis import (
     consumers,
+    init_of,
     is_local_to,
     read_buffers,
     require_block,
@@ -54,6 +55,8 @@ def rolling_buffer(state: ScheduleState, block: ir.OpView, write_buffer_index: i
         raise Refusal(f"iterations of the loops around {label(block)} share nothing of "
                       f"{nest.value_name(buffer)}", block)  # fmt: skip
     rolled = min(overlaps, key=lambda o: len(nest.loops_around(o.loop)))
+    for user in users:
+        _require_init_elsewhere(user, rolled.loop)
     new = _skip_shared(state, block, overlaps)
     for user in (new, *users):
         _fix_order(user, rolled.loop)
@@ -166,6 +169,16 @@ def _skip_shared(state: ScheduleState, block: BlockOp, overlaps: Sequence[Overla
         part = arith.OrIOp(first, compare(Index({}, overlap.shared), beyond, at), ip=at).result
         condition = part if condition is None else arith.AndIOp(condition, part, ip=at).result
     return state.rebuild_block(block, predicate=condition)
+
+
+def _require_init_elsewhere(block: BlockOp, loop: ForOp) -> None:
+    """An init runs where all reduction variables are at their start, which takes variables of that
+    kind; those of a fixed order are not."""
+    pairs = zip(block.kinds, block.bindings, strict=True)
+    driven = any(kind == "R" and as_index(b).uses(nest.loop_var(loop)) for kind, b in pairs)
+    if driven and init_of(block) is not None:
+        raise Refusal(f"{label(block)} sums along {label(loop)}, and would begin anew in each "
+                      "iteration", block, loop, hint="decompose_reduction first")  # fmt: skip
 
 
 def _fix_order(block: BlockOp, loop: ForOp) -> None:
