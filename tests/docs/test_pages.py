@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
-from relax_mlir.dialects.relax.spec import SPECS
 from tools.docs import operators
 
 
@@ -13,12 +17,19 @@ def _own_columns(text: str) -> list[str]:
     return [line.rsplit("|", 3)[0] if line.count("|") == 7 else line for line in text.splitlines()]
 
 
+def _made_apart() -> str:
+    """The page as a process of its own makes it: other tests register gradients and operators."""
+    code = "import sys; from tools.docs import operators; sys.stdout.write(operators.page())"
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[2])}
+    command = [sys.executable, "-c", code]
+    return subprocess.run(
+        command, capture_output=True, text=True, env=environment, check=True
+    ).stdout
+
+
 def test_the_page_of_operators_is_up_to_date() -> None:
     text = operators.PAGE.read_text(encoding="utf-8")
-    assert _own_columns(text) == _own_columns(operators.page()), (
-        "run python -m tools.docs.operators"
-    )
-    assert all(f"| `{name}` |" in text for name in SPECS)
+    assert _own_columns(text) == _own_columns(_made_apart()), "run python -m tools.docs.operators"
 
 
 @pytest.mark.torch
