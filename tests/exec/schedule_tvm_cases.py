@@ -1,165 +1,17 @@
 """Programs and schedules that TVM and this project run alike: text, for both of them to execute."""
 
-PROGRAMS = {
-    "matmul": """
-@I.ir_module
-class Module:
-    @T.prim_func
-    def main(A: T.Buffer((32, 32), "float32"), W: T.Buffer((32, 32), "float32"),
-             D: T.Buffer((32, 32), "float32")):
-        C = T.alloc_buffer((32, 32), "float32")
-        for i, j, k in T.grid(32, 32, 32):
-            with T.block("C"):
-                vi, vj, vk = T.axis.remap("SSR", [i, j, k])
-                with T.init():
-                    C[vi, vj] = T.float32(0)
-                C[vi, vj] = C[vi, vj] + A[vi, vk] * W[vk, vj]
-        for i, j in T.grid(32, 32):
-            with T.block("D"):
-                vi, vj = T.axis.remap("SS", [i, j])
-                D[vi, vj] = T.max(C[vi, vj], T.float32(2))
-""",
-    "elementwise": """
-@I.ir_module
-class Module:
-    @T.prim_func
-    def main(A: T.Buffer((20, 30), "float32"), D: T.Buffer((20, 30), "float32")):
-        B = T.alloc_buffer((20, 30), "float32")
-        C = T.alloc_buffer((20, 30), "float32")
-        for i, j in T.grid(20, 30):
-            with T.block("B"):
-                vi, vj = T.axis.remap("SS", [i, j])
-                B[vi, vj] = A[vi, vj] * T.float32(2)
-        for i, j in T.grid(20, 30):
-            with T.block("C"):
-                vi, vj = T.axis.remap("SS", [i, j])
-                C[vi, vj] = T.exp(B[vi, vj])
-        for i, j in T.grid(20, 30):
-            with T.block("D"):
-                vi, vj = T.axis.remap("SS", [i, j])
-                D[vi, vj] = C[vi, vj] + T.float32(1)
-""",
-    "blur": """
-@I.ir_module
-class Module:
-    @T.prim_func
-    def main(A: T.Buffer((18,), "float32"), Y: T.Buffer((14,), "float32")):
-        B = T.alloc_buffer((16,), "float32")
-        for i in range(16):
-            with T.block("B"):
-                vi = T.axis.spatial(16, i)
-                B[vi] = A[vi] + A[vi + 2]
-        for i in range(14):
-            with T.block("Y"):
-                vi = T.axis.spatial(14, i)
-                Y[vi] = B[vi] + B[vi + 2]
-""",
-    "dynamic": """
-@I.ir_module
-class Module:
-    @T.prim_func
-    def main(a: T.handle, b: T.handle):
-        n = T.int32()
-        A = T.match_buffer(a, (n, 16), "float32")
-        B = T.match_buffer(b, (n, 16), "float32")
-        for i, j in T.grid(n, 16):
-            with T.block("B"):
-                vi, vj = T.axis.remap("SS", [i, j])
-                B[vi, vj] = A[vi, vj] + T.float32(1)
-""",
-    "bias": """
-@I.ir_module
-class Module:
-    @T.prim_func
-    def main(A: T.Buffer((32, 32), "float32"), W: T.Buffer((32, 32), "float32"),
-             b: T.Buffer((32,), "float32"), D: T.Buffer((32, 32), "float32")):
-        C = T.alloc_buffer((32, 32), "float32")
-        for i, j, k in T.grid(32, 32, 32):
-            with T.block("C"):
-                vi, vj, vk = T.axis.remap("SSR", [i, j, k])
-                with T.init():
-                    C[vi, vj] = T.float32(0)
-                C[vi, vj] = C[vi, vj] + A[vi, vk] * W[vk, vj]
-        for i, j in T.grid(32, 32):
-            with T.block("D"):
-                vi, vj = T.axis.remap("SS", [i, j])
-                D[vi, vj] = C[vi, vj] + b[vj]
-""",
-    "inplace": """
-@I.ir_module
-class Module:
-    @T.prim_func
-    def main(A: T.Buffer((20, 30), "float32"), D: T.Buffer((20, 30), "float32")):
-        for i, j in T.grid(20, 30):
-            with T.block("B"):
-                vi, vj = T.axis.remap("SS", [i, j])
-                A[vi, vj] = A[vi, vj] * T.float32(2)
-        for i, j in T.grid(20, 30):
-            with T.block("D"):
-                vi, vj = T.axis.remap("SS", [i, j])
-                D[vi, vj] = A[vi, vj] + T.float32(1)
-""",
-    "resize": """
-@I.ir_module
-class Module:
-    @T.prim_func
-    def main(A: T.Buffer((1, 3, 40, 40), "float32"), D: T.Buffer((1, 3, 80, 80), "float32")):
-        for i0, i1, i2, i3 in T.grid(1, 3, 80, 80):
-            with T.block("D"):
-                n, c, vi, vj = T.axis.remap("SSSS", [i0, i1, i2, i3])
-                D[n, c, vi, vj] = A[n, c, vi // 4 + vj // 4, vj // 2]
-""",
-    "pad": """
-@I.ir_module
-class Module:
-    @T.prim_func
-    def main(A: T.Buffer((30, 40), "float32"), D: T.Buffer((34, 44), "float32")):
-        for i, j in T.grid(34, 44):
-            with T.block("D"):
-                vi, vj = T.axis.remap("SS", [i, j])
-                D[vi, vj] = T.if_then_else(2 <= vi and vi < 32 and 2 <= vj and vj < 42,
-                                           A[vi - 2, vj - 2], T.float32(0))
-""",
-    "pool": """
-@I.ir_module
-class Module:
-    @T.prim_func
-    def main(A: T.Buffer((12, 12, 16), "float32"), D: T.Buffer((8, 8, 16), "float32")):
-        C = T.alloc_buffer((10, 10, 16), "float32")
-        for i, j, c, a, b in T.grid(10, 10, 16, 3, 3):
-            with T.block("C"):
-                vi, vj, vc, va, vb = T.axis.remap("SSSRR", [i, j, c, a, b])
-                with T.init():
-                    C[vi, vj, vc] = T.float32(0)
-                C[vi, vj, vc] = T.max(C[vi, vj, vc], A[vi + va, vj + vb, vc])
-        for i, j, c, a, b in T.grid(8, 8, 16, 3, 3):
-            with T.block("D"):
-                vi, vj, vc, va, vb = T.axis.remap("SSSRR", [i, j, c, a, b])
-                with T.init():
-                    D[vi, vj, vc] = T.float32(0)
-                D[vi, vj, vc] = T.max(D[vi, vj, vc], C[vi + va, vj + vb, vc])
-""",
-    "argmax": """
-@I.ir_module
-class Module:
-    @T.prim_func
-    def main(idx: T.Buffer((128, 128), "int32"), val: T.Buffer((128, 128), "float32"),
-             av0: T.Buffer((128,), "int32"), av1: T.Buffer((128,), "float32")):
-        for i0, i1 in T.grid(128, 128):
-            with T.block("argmax"):
-                i = T.axis.spatial(128, i0)
-                k = T.axis.reduce(128, i1)
-                T.reads(idx[i, k], val[i, k])
-                T.writes(av0[i], av1[i])
-                with T.init():
-                    av0[i] = T.int32(-1)
-                    av1[i] = T.float32(-3.4028234663852886e38)
-                v0: T.let[T.int32] = T.Select(av1[i] >= val[i, k], av0[i], idx[i, k])
-                v1: T.let[T.float32] = T.Select(av1[i] >= val[i, k], av1[i], val[i, k])
-                av0[i] = v0
-                av1[i] = v1
-""",
-}
+from pathlib import Path
+
+INPUTS = Path(__file__).parents[1] / "lit" / "tir" / "schedule" / "Inputs"
+
+
+def _module(source: str) -> str:
+    """A file's module without its imports, which are this project's and not TVM's."""
+    return source[source.index("@I.ir_module") :]
+
+
+PROGRAMS = {path.stem: _module(path.read_text()) for path in sorted(INPUTS.glob("*.py"))}
+"""The programs that the lit tests of single primitives name too."""
 
 TILE = """
 i, j, k = sch.get_loops(sch.get_sblock("C"))

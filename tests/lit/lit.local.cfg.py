@@ -1,2 +1,2 @@
 config.suffixes = [".mlir", ".py"]
-config.excludes = ["lit.local.cfg.py", "test_lit.py"]
+config.excludes = ["lit.local.cfg.py", "test_lit.py", "Inputs"]

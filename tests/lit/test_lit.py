@@ -16,11 +16,11 @@ import pytest
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
 
 FOLDER = Path(__file__).resolve().parent
-NO_TESTS = {"lit.local.cfg.py", Path(__file__).name}
+NO_TESTS = {"lit.local.cfg.py", Path(__file__).name, "Inputs"}
 FILES = sorted(
     path
     for path in FOLDER.rglob("*")
-    if path.suffix in {".mlir", ".py"} and path.name not in NO_TESTS
+    if path.suffix in {".mlir", ".py"} and NO_TESTS.isdisjoint(path.relative_to(FOLDER).parts)
 )
 
 

@@ -1,8 +1,5 @@
-# ruff: noqa: E501
 # RUN: sed -n 's/^# TRACE: //p' %s > %t.json
-# RUN: relax-opt %s --tir-apply-schedule=trace=%t.json --emit=tvmscript | FileCheck %s
-from relax_mlir.script import ir as I
-from relax_mlir.script import tir as T
+# RUN: relax-opt %S/Inputs/resize.py --tir-apply-schedule=trace=%t.json --emit=tvmscript | FileCheck %s
 
 # TRACE: [["get_sblock", [], {"name": "D", "func_name": "main"}, ["b0"], null],
 # TRACE: ["cache_index", [], {"block": {"rv": "b0"}, "storage_scope": "global", "cse_thresh": 0}, ["b1", "b2"], null]]
@@ -29,13 +26,3 @@ from relax_mlir.script import tir as T
 # CHECK-NEXT: T.reads(index_var_1[vj], index_var_0[vi, vj], A[n, c, vi // 4 + vj // 4, vj // 2])
 # CHECK-NEXT: T.writes(D[n, c, vi, vj])
 # CHECK-NEXT: D[n, c, vi, vj] = A[n, c, index_var_0[vi, vj], index_var_1[vj{{\]\]}}
-
-
-@I.ir_module
-class Module:
-    @T.prim_func
-    def main(A: T.Buffer((1, 3, 40, 40), "float32"), D: T.Buffer((1, 3, 80, 80), "float32")):
-        for i0, i1, i2, i3 in T.grid(1, 3, 80, 80):
-            with T.block("D"):
-                n, c, vi, vj = T.axis.remap("SSSS", [i0, i1, i2, i3])
-                D[n, c, vi, vj] = A[n, c, vi // 4 + vj // 4, vj // 2]

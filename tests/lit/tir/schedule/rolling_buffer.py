@@ -1,8 +1,5 @@
-# ruff: noqa: E501
 # RUN: sed -n 's/^# TRACE: //p' %s > %t.json
-# RUN: relax-opt %s --tir-apply-schedule=trace=%t.json --emit=tvmscript | FileCheck %s
-from relax_mlir.script import ir as I
-from relax_mlir.script import tir as T
+# RUN: relax-opt %S/Inputs/pool.py --tir-apply-schedule=trace=%t.json --emit=tvmscript | FileCheck %s
 
 # TRACE: [["get_sblock", [], {"name": "D", "func_name": "main"}, ["b0"], null],
 # TRACE: ["get_loops", [], {"block": {"rv": "b0"}}, ["l1", "l2", "l3", "l4", "l5"], null],
@@ -34,22 +31,3 @@ from relax_mlir.script import tir as T
 # CHECK-NEXT: with T.init():
 # CHECK-NEXT: D[vi, vj, vc] = T.float32(0.0)
 # CHECK-NEXT: D[vi, vj, vc] = T.max(D[vi, vj, vc], C[(vi + va) % 3, vj + vb, vc])
-
-
-@I.ir_module
-class Module:
-    @T.prim_func
-    def main(A: T.Buffer((12, 12, 16), "float32"), D: T.Buffer((8, 8, 16), "float32")):
-        C = T.alloc_buffer((10, 10, 16), "float32")
-        for i, j, c, a, b in T.grid(10, 10, 16, 3, 3):
-            with T.block("C"):
-                vi, vj, vc, va, vb = T.axis.remap("SSSRR", [i, j, c, a, b])
-                with T.init():
-                    C[vi, vj, vc] = T.float32(0)
-                C[vi, vj, vc] = T.max(C[vi, vj, vc], A[vi + va, vj + vb, vc])
-        for i, j, c, a, b in T.grid(8, 8, 16, 3, 3):
-            with T.block("D"):
-                vi, vj, vc, va, vb = T.axis.remap("SSSRR", [i, j, c, a, b])
-                with T.init():
-                    D[vi, vj, vc] = T.float32(0)
-                D[vi, vj, vc] = T.max(D[vi, vj, vc], C[vi + va, vj + vb, vc])

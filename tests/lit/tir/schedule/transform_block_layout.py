@@ -1,8 +1,5 @@
-# ruff: noqa: E501
 # RUN: sed -n 's/^# TRACE: //p' %s > %t.json
-# RUN: relax-opt %s --tir-apply-schedule=trace=%t.json --emit=tvmscript | FileCheck %s
-from relax_mlir.script import ir as I
-from relax_mlir.script import tir as T
+# RUN: relax-opt %S/Inputs/elementwise.py --tir-apply-schedule=trace=%t.json --emit=tvmscript | FileCheck %s
 
 # TRACE: [["get_sblock", [], {"name": "C", "func_name": "main"}, ["b0"], null],
 # TRACE: ["transform_block_layout", [], {"block": {"rv": "b0"}, "index_map": {"index_map": "lambda i, j: (i * 30 + j,)"}}, [], null]]
@@ -29,23 +26,3 @@ from relax_mlir.script import tir as T
 # CHECK-NEXT: T.reads(C[vi, vj])
 # CHECK-NEXT: T.writes(D[vi, vj])
 # CHECK-NEXT: D[vi, vj] = C[vi, vj] + T.float32(1.0)
-
-
-@I.ir_module
-class Module:
-    @T.prim_func
-    def main(A: T.Buffer((20, 30), "float32"), D: T.Buffer((20, 30), "float32")):
-        B = T.alloc_buffer((20, 30), "float32")
-        C = T.alloc_buffer((20, 30), "float32")
-        for i, j in T.grid(20, 30):
-            with T.block("B"):
-                vi, vj = T.axis.remap("SS", [i, j])
-                B[vi, vj] = A[vi, vj] * T.float32(2)
-        for i, j in T.grid(20, 30):
-            with T.block("C"):
-                vi, vj = T.axis.remap("SS", [i, j])
-                C[vi, vj] = T.exp(B[vi, vj])
-        for i, j in T.grid(20, 30):
-            with T.block("D"):
-                vi, vj = T.axis.remap("SS", [i, j])
-                D[vi, vj] = C[vi, vj] + T.float32(1)

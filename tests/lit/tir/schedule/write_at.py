@@ -1,8 +1,5 @@
-# ruff: noqa: E501
 # RUN: sed -n 's/^# TRACE: //p' %s > %t.json
-# RUN: relax-opt %s --tir-apply-schedule=trace=%t.json --emit=tvmscript | FileCheck %s
-from relax_mlir.script import ir as I
-from relax_mlir.script import tir as T
+# RUN: relax-opt %S/Inputs/matmul.py --tir-apply-schedule=trace=%t.json --emit=tvmscript | FileCheck %s
 
 # TRACE: [["get_sblock", [], {"name": "C", "func_name": "main"}, ["b0"], null],
 # TRACE: ["get_loops", [], {"block": {"rv": "b0"}}, ["l1", "l2", "l3"], null],
@@ -52,24 +49,3 @@ from relax_mlir.script import tir as T
 # CHECK-NEXT: T.reads(C[vi, vj])
 # CHECK-NEXT: T.writes(D[vi, vj])
 # CHECK-NEXT: D[vi, vj] = T.max(C[vi, vj], T.float32(2.0))
-
-
-@I.ir_module
-class Module:
-    @T.prim_func
-    def main(
-        A: T.Buffer((32, 32), "float32"),
-        W: T.Buffer((32, 32), "float32"),
-        D: T.Buffer((32, 32), "float32"),
-    ):
-        C = T.alloc_buffer((32, 32), "float32")
-        for i, j, k in T.grid(32, 32, 32):
-            with T.block("C"):
-                vi, vj, vk = T.axis.remap("SSR", [i, j, k])
-                with T.init():
-                    C[vi, vj] = T.float32(0)
-                C[vi, vj] = C[vi, vj] + A[vi, vk] * W[vk, vj]
-        for i, j in T.grid(32, 32):
-            with T.block("D"):
-                vi, vj = T.axis.remap("SS", [i, j])
-                D[vi, vj] = T.max(C[vi, vj], T.float32(2))
