@@ -110,11 +110,12 @@ def _match(block: ir.Block, results: int) -> _Body | None:
         return None
     accumulated = list(block.arguments)[-2:]
     yielded = list(list(block.operations)[-1].operation.operands)
-    selects = [defining_op(value) for value in yielded]
-    if any(op is None or op.name != "arith.select" for op in selects):
+    makers = [defining_op(value) for value in yielded]
+    selects = [op for op in makers if op is not None and op.name == "arith.select"]
+    if len(selects) != 2:
         return None
-    keep_index, kept_index, index = selects[0].operands  # type: ignore[union-attr]
-    keep_value, kept_value, value = selects[1].operands  # type: ignore[union-attr]
+    keep_index, kept_index, index = selects[0].operands
+    keep_value, kept_value, value = selects[1].operands
     index_dim = _index_dim(index)
     if [kept_index, kept_value] != accumulated:
         return None

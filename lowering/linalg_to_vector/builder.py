@@ -422,5 +422,6 @@ def _runs_never(lower: Index, upper: Index) -> bool:
 
 
 def _runs_once(lower: Index, upper: Index, step: Index) -> bool:
-    known = isinstance(lower, int) and isinstance(upper, int) and isinstance(step, int)
-    return known and lower < upper <= lower + step  # type: ignore[operator]
+    if not isinstance(lower, int) or not isinstance(upper, int) or not isinstance(step, int):
+        return False
+    return lower < upper <= lower + step

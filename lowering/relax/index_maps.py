@@ -1,10 +1,12 @@
-"""Arithmetic on the index maps of `relax.layout_transform`: composition and inverses."""
+"""Arithmetic on index maps such as those of `relax.layout_transform`: values, composition,
+inverses."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -36,18 +38,26 @@ def is_identity(index_map: ir.AffineMap, sizes: Sequence[int]) -> bool:
     )
 
 
-def evaluate(expr: ir.AffineExpr, dims: Sequence[np.ndarray]) -> np.ndarray:
-    """The value of an expression for arrays of indices."""
+def evaluate(expr: ir.AffineExpr, dims: Sequence[Any], symbols: Sequence[Any] = ()) -> np.ndarray:
+    """The value of an expression for dimensions and symbols that are integers or arrays of them."""
     if isinstance(expr, ir.AffineDimExpr):
         return np.asarray(dims[expr.position])
+    if isinstance(expr, ir.AffineSymbolExpr):
+        return np.asarray(symbols[expr.position])
     if isinstance(expr, ir.AffineConstantExpr):
         return np.asarray(expr.value)
-    left, right = (evaluate(part, dims) for part in (expr.lhs, expr.rhs))  # type: ignore[attr-defined]
-    if isinstance(expr, ir.AffineAddExpr):
-        return left + right
-    if isinstance(expr, ir.AffineMulExpr):
-        return left * right
-    return left % right if isinstance(expr, ir.AffineModExpr) else left // right
+    assert isinstance(expr, ir.AffineBinaryExpr)  # there is no other kind
+    left, right = (evaluate(part, dims, symbols) for part in (expr.lhs, expr.rhs))
+    return _BINARY[type(expr)](left, right)
+
+
+_BINARY: dict[type[ir.AffineExpr], Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
+    ir.AffineAddExpr: np.add,
+    ir.AffineMulExpr: np.multiply,
+    ir.AffineModExpr: np.mod,
+    ir.AffineFloorDivExpr: np.floor_divide,
+    ir.AffineCeilDivExpr: lambda a, b: -(-a // b),
+}
 
 
 @dataclass(frozen=True)

@@ -254,7 +254,9 @@ def _emit_init(plan: _Reduction) -> None:
     copy.attributes["sym_name"] = ir.StringAttr.get(f"{plan.block.sym_name.value}_init")
     for op, reduced in zip(copies, plan.reduction, strict=True):
         if reduced:
-            _take_first_step(op.opview)  # type: ignore[arg-type]
+            loop = op.opview
+            assert isinstance(loop, ForOp), "all but the last of a path are loops"
+            _take_first_step(loop)
 
 
 def _declares_write(op: ir.Operation, written: list[ir.Value]) -> bool:

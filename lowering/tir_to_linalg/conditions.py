@@ -69,12 +69,9 @@ class Piece:
     def cut(self, asked: Comparison) -> list[Piece]:
         """The pieces below and from the bound on."""
         low, high = self.ranges[asked.variable]
-        known = isinstance(low, int) and isinstance(high, int) and asked.bound.is_constant
-        middle: Bound = (
-            max(low, min(asked.bound.constant, high))  # type: ignore[type-var]
-            if known
-            else Clamped(asked.bound, low, high)
-        )
+        middle: Bound = Clamped(asked.bound, low, high)
+        if isinstance(low, int) and isinstance(high, int) and asked.bound.is_constant:
+            middle = max(low, min(asked.bound.constant, high))
         pieces: list[Piece] = []
         for range_, answer in (((low, middle), False), ((middle, high), True)):
             if range_[0] == range_[1]:

@@ -11,7 +11,8 @@ __all__ = ["contract_products", "first_step", "lower_block"]
 
 def lower_block(op: ir.Operation) -> None:
     """Replace a `tir.block`, whose body is lowered, by that body."""
-    block: BlockOp = op.opview  # type: ignore[assignment]
+    block = op.opview
+    assert isinstance(block, BlockOp), op.name
     for variable, binding in zip(block.iter_vars, block.bindings, strict=True):
         variable.replace_all_uses_with(binding)
     anchor = op

@@ -87,7 +87,8 @@ def lower_unrolled(loop: ForOp, *, explicit: bool = True) -> None:
     anchor = loop.operation
     for number in range(start, start + extent):
         copy = anchor if number == start + extent - 1 else anchor.clone().operation
-        view: ForOp = copy.opview  # type: ignore[assignment]
+        view = copy.opview
+        assert isinstance(view, ForOp), "a copy of a loop is one"
         if any(True for _ in view.induction_variable.uses):
             with ir.InsertionPoint(anchor):
                 view.induction_variable.replace_all_uses_with(index_value(number))

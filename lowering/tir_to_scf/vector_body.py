@@ -71,7 +71,8 @@ class VectorBody:
                     raise CannotVectorize(f"no vector form of {op.name}")
 
     def inner_for(self, op: ir.Operation) -> None:
-        loop: ForOp = op.opview  # type: ignore[assignment]
+        loop = op.opview
+        assert isinstance(loop, ForOp), op.name
         if loop.kind.value == "vectorized":
             raise CannotVectorize("a vectorised loop inside another")
         low, extent = (self.values.uniform_index(as_index(b)) for b in (loop.min, loop.extent))
@@ -95,7 +96,8 @@ class VectorBody:
             yield made.induction_variable
 
     def tir_block(self, op: ir.Operation) -> None:
-        block: BlockOp = op.opview  # type: ignore[assignment]
+        block = op.opview
+        assert isinstance(block, BlockOp), op.name
         for variable, binding in zip(block.iter_vars, block.bindings, strict=True):
             self.values.define(variable, self.values.index(binding))
 
@@ -202,7 +204,8 @@ class VectorBody:
     # -- buffers ------------------------------------------------------------------------------
 
     def alloc_buffer(self, op: ir.Operation) -> None:
-        view: AllocBufferOp = op.opview  # type: ignore[assignment]
+        view = op.opview
+        assert isinstance(view, AllocBufferOp), op.name
         kind = ir.MemRefType(op.results[0].type)
         sizes = [self.values.uniform_value(size) for size in op.operands]
         wide = ir.MemRefType.get([*kind.shape, self.values.lanes], kind.element_type)

@@ -107,7 +107,8 @@ def _loop(extent: int, location: ir.Location, at: ir.InsertionPoint) -> ForOp:
 
 def _unwrapped(chunk: ir.Operation) -> list[ir.Operation]:
     """The chunk's loop, or its body in its place when it runs once."""
-    view: ForOp = chunk.opview  # type: ignore[assignment]
+    view = chunk.opview
+    assert isinstance(view, ForOp), "a chunk is a loop over chunks"
     if view.extent != 1:
         return [chunk]
     operations = [op.operation for op in view.block.operations]

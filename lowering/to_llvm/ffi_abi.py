@@ -47,7 +47,9 @@ KIND = {
     "array": 71,
 }
 
-_FLOAT_CODES = {
+_CODES = {
+    "int": 0,
+    "uint": 1,
     "float": 2,
     "bfloat": 4,
     "float8_e3m4": 7,
@@ -75,12 +77,11 @@ def _code_and_bits(dtype: str) -> tuple[int, int]:
         return 6, 8
     if dtype == "handle":
         return 3, 64
-    if dtype in _FLOAT_CODES:
-        return _FLOAT_CODES[dtype], int(re.match(r"float(\d)", dtype).group(1))  # type: ignore[union-attr]
-    match = re.fullmatch(r"(u?int|float|bfloat)(\d+)", dtype)
-    if match is None:
+    match = re.fullmatch(r"(u?int|float|bfloat)(\d+)(_\w+)?", dtype)
+    # Small floats have a code for each format, other kinds one for all widths.
+    code = None if match is None else _CODES.get(dtype if match.group(3) else match.group(1))
+    if match is None or code is None:
         raise ValueError(f"dtype {dtype!r} has no DLPack form")
-    code = {"int": 0, "uint": 1, **_FLOAT_CODES}[match.group(1)]
     return code, int(match.group(2))
 
 

@@ -59,8 +59,13 @@ def _taps(x: Any, size: Any, method: str, rounding: str, alpha: float) -> list[t
 
 def _cubic(t: Any, a: float) -> list[Any]:
     """Keys, Cubic convolution interpolation for digital image processing, 1981."""
-    near = lambda d: ((a + 2.0) * d - (a + 3.0)) * d * d + 1.0  # noqa: E731
-    far = lambda d: ((a * d - 5.0 * a) * d + 8.0 * a) * d - 4.0 * a  # noqa: E731
+
+    def near(d: Any) -> Any:
+        return ((a + 2.0) * d - (a + 3.0)) * d * d + 1.0
+
+    def far(d: Any) -> Any:
+        return ((a * d - 5.0 * a) * d + 8.0 * a) * d - 4.0 * a
+
     return [far(t + 1.0), near(t), near(1.0 - t), far(2.0 - t)]
 
 
