@@ -19,7 +19,7 @@ from relax_mlir.tir.schedule.analysis import (
 from relax_mlir.tir.schedule.bindings import determined
 from relax_mlir.tir.schedule.body import Copier, body_statements, loads_of
 from relax_mlir.tir.schedule.error import Refusal, label
-from relax_mlir.tir.schedule.index import Index, as_index
+from relax_mlir.tir.schedule.index import Index, as_index, value_domain
 from relax_mlir.tir.schedule.index_write import write
 from relax_mlir.tir.schedule.inline import (
     drop_buffer,
@@ -30,7 +30,7 @@ from relax_mlir.tir.schedule.inline import (
     solve,
 )
 from relax_mlir.tir.schedule.reduction import combiner_of, require_reduction
-from relax_mlir.tir.schedule.state import ScheduleState, erase_dead_arithmetic
+from relax_mlir.tir.schedule.state import ScheduleState, domain_of, erase_dead_arithmetic
 
 
 @dataclass(frozen=True)
@@ -162,7 +162,7 @@ def _solution(block: BlockOp, epilogue: BlockOp, buffer: ir.Value) -> dict[ir.Va
             mine is not None
             and other is not None
             and mine in nest.iter_vars(block)
-            and _domain(block, mine) == _domain(epilogue, other)
+            and value_domain(mine) == value_domain(other)
         )
         if not same and not (ours.is_constant and ours == theirs):
             raise Refusal(f"{label(epilogue)} does not run for each element that {label(block)} "
@@ -174,13 +174,8 @@ def _require_own_elements(epilogue: BlockOp) -> None:
     """Each instance writes an element of its own, for it will accumulate there."""
     found = determined(single_store(epilogue).indices)
     for variable in nest.iter_vars(epilogue):
-        if variable not in found and _domain(epilogue, variable)[1] != Index({}, 1):
+        if variable not in found and domain_of(variable)[1] != Index({}, 1):
             raise Refusal(f"several instances of {label(epilogue)} write one element", epilogue)
-
-
-def _domain(block: BlockOp, variable: ir.Value) -> tuple[Index, Index]:
-    low, extent = block.domain_pairs[nest.iter_vars(block).index(variable)]
-    return as_index(low), as_index(extent)
 
 
 def _require_movable(block: BlockOp, epilogue: BlockOp) -> None:

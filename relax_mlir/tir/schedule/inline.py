@@ -22,9 +22,15 @@ from relax_mlir.tir.schedule.analysis import (
 )
 from relax_mlir.tir.schedule.body import Copier, body_statements, loads_of, stores_in
 from relax_mlir.tir.schedule.error import Refusal, label
-from relax_mlir.tir.schedule.index import Index, as_index, merge_split, proves_nonnegative
+from relax_mlir.tir.schedule.index import (
+    Index,
+    as_index,
+    merge_split,
+    proves_nonnegative,
+    value_domain,
+)
 from relax_mlir.tir.schedule.index_write import write
-from relax_mlir.tir.schedule.state import ScheduleState, erase_dead_arithmetic
+from relax_mlir.tir.schedule.state import ScheduleState, domain_of, erase_dead_arithmetic
 
 
 @dataclass(frozen=True)
@@ -178,7 +184,7 @@ def reverse_compute_inline(state: ScheduleState, block: ir.OpView) -> None:
     solution = solve(block, index, element.indices)
     _require_covered(block, producer, index, element)
     _require_inputs_ready(block, producer)
-    guards = _guards(block, producer, solution)
+    guards = _guards(block, solution)
     load_results = [load.results[0] for load in loads_of(buffer, block)]
     at = ir.InsertionPoint(element.store)
     produced: ir.Value = element.store.operands[0]
@@ -236,20 +242,16 @@ def _require_covered(
         if variable is None or variable not in nest.iter_vars(producer):
             raise Refusal(f"{label(producer)} writes at {written_at}, which is not an iteration "
                           "variable", producer)  # fmt: skip
-        low, extent = _domain(producer, variable)
+        low, extent = domain_of(variable)
         reader = read_at.as_leaf()
-        first, count = (read_at, Index({}, 1)) if reader is None else _domain(block, reader)
+        taken = None if reader is None else value_domain(reader)
+        first, count = (read_at, Index({}, 1)) if taken is None else taken
         inside = proves_nonnegative(first - low) and proves_nonnegative(
             low + extent - first - count
         )
         if not inside:
             raise Refusal(f"{label(producer)} does not write all of what {label(block)} reads",
                           producer, block)  # fmt: skip
-
-
-def _domain(block: BlockOp, variable: ir.Value) -> tuple[Index, Index]:
-    low, extent = block.domain_pairs[nest.iter_vars(block).index(variable)]
-    return as_index(low), as_index(extent)
 
 
 def _require_inputs_ready(block: BlockOp, producer: BlockOp) -> None:
@@ -267,9 +269,7 @@ def _require_inputs_ready(block: BlockOp, producer: BlockOp) -> None:
                           f"after {label(block)}", other, block)  # fmt: skip
 
 
-def _guards(
-    block: BlockOp, producer: BlockOp, solution: dict[ir.Value, Index]
-) -> list[tuple[Index, Index]]:
+def _guards(block: BlockOp, solution: dict[ir.Value, Index]) -> list[tuple[Index, Index]]:
     """Conditions `(value, limit)`, value < limit, under which the consumer has an instance."""
     guards: list[tuple[Index, Index]] = []
     for variable, (low, extent) in zip(nest.iter_vars(block), block.domain_pairs, strict=True):

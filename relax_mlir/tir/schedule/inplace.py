@@ -29,6 +29,7 @@ from relax_mlir.tir.schedule.state import (
     add_access,
     alloc_buffer,
     buffer_shape,
+    domain_of,
     erase_dead_arithmetic,
     new_block,
     new_loop,
@@ -121,7 +122,7 @@ def cache_index(
     made: list[BlockOp] = []
     caches: dict[Index, tuple[ir.Value, list[ir.Value]]] = {}
     for number, index in enumerate(chosen):
-        used = index.leaves()
+        used = list(index.leaves())
         cache = _index_buffer(block, f"index_var_{number}", used, storage_scope, scope)
         made.append(_index_block(block, f"index_{number}", cache, index, used, place))
         caches[index] = (cache, used)
@@ -152,10 +153,10 @@ def _index_expressions(block: BlockOp) -> dict[Index, int]:
 
 
 def _domain(block: BlockOp, variable: ir.Value) -> tuple[Index, Index]:
-    low, extent = block.domain_pairs[nest.iter_vars(block).index(variable)]
-    if as_index(low) != Index():
+    low, extent = domain_of(variable)
+    if low != Index():
         raise Refusal(f"{nest.value_name(variable)} of {label(block)} does not start at 0", block)
-    return as_index(low), as_index(extent)
+    return low, extent
 
 
 def _index_type(block: BlockOp) -> ir.Type:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from math import prod
 
 from relax_mlir.dialects.tir.blocks import BlockOp
 from relax_mlir.dialects.tir.loops import ForOp
@@ -235,7 +234,7 @@ def reorder(state: ScheduleState, loops: Sequence[ForOp]) -> None:
     order = [next(replacements) if loop in loops else loop for loop in nested]
     if order == nested:
         return
-    _require_independent_ranges(nested, order)
+    _require_independent_ranges(order)
     require_block_bodies(top)
     _require_reorderable_blocks(bottom, nested)
     _rearrange(nested, order)
@@ -251,7 +250,7 @@ def _outer_and_inner(loops: Sequence[ForOp]) -> tuple[ForOp, ForOp]:
     return by_depth[0], by_depth[-1]
 
 
-def _require_independent_ranges(nested: Sequence[ForOp], order: Sequence[ForOp]) -> None:
+def _require_independent_ranges(order: Sequence[ForOp]) -> None:
     for position, loop in enumerate(order):
         inside = {nest.loop_var(inner) for inner in order[position + 1 :]}
         for bound in (as_index(loop.min), as_index(loop.extent)):
@@ -356,11 +355,6 @@ def add_unit_loop(state: ScheduleState, place: ForOp | BlockOp) -> ForOp:
 
 def static_extent(loop: ForOp) -> int | None:
     return as_index(loop.extent).as_constant()
-
-
-def total_extent(loops: Sequence[ForOp]) -> int | None:
-    extents = [static_extent(loop) for loop in loops]
-    return None if None in extents else prod(e for e in extents if e is not None)
 
 
 def has_init(block: BlockOp) -> bool:

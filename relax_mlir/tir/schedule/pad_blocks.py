@@ -26,6 +26,7 @@ from relax_mlir.tir.schedule.inline import conditions, single_store
 from relax_mlir.tir.schedule.reduction import copy_dtype
 from relax_mlir.tir.schedule.state import (
     ScheduleState,
+    domain_of,
     erase_dead_arithmetic,
     loop_dtype,
     new_block,
@@ -214,7 +215,7 @@ def _narrow(state: ScheduleState, found: Padding, loop: ForOp) -> None:
     new_bindings: list[Index] = []
     for variable, binding in zip(nest.iter_vars(block), bindings, strict=True):
         low, high = found.bounds[variable]
-        first, size = _domain(block, variable)
+        first, size = domain_of(variable)
         domains.append((Index(), high - low))
         shifts[variable] = leaf(variable) + low
         driver = _driver(binding, own, bindings, (first, size), block)
@@ -257,11 +258,6 @@ def compare(left: Index, right: Index, at: ir.InsertionPoint) -> ir.Value:
     kind = arith.CmpIPredicate.slt if strict else arith.CmpIPredicate.sle
     right = right + 1 if strict else right
     return arith.CmpIOp(kind, write(left, at), write(right, at), ip=at).result
-
-
-def _domain(block: BlockOp, variable: ir.Value) -> tuple[Index, Index]:
-    low, extent = block.domain_pairs[nest.iter_vars(block).index(variable)]
-    return as_index(low), as_index(extent)
 
 
 def _is_alone(block: BlockOp, loop: ForOp) -> bool:

@@ -32,13 +32,14 @@ from relax_mlir.tir.schedule.caching import (
 )
 from relax_mlir.tir.schedule.compute_location import require_finished, writes_whole_box
 from relax_mlir.tir.schedule.error import Refusal, label
-from relax_mlir.tir.schedule.index import Index, as_index, leaf, value_domain
+from relax_mlir.tir.schedule.index import Index, leaf
 from relax_mlir.tir.schedule.index_write import write
 from relax_mlir.tir.schedule.state import (
     ScheduleState,
     add_access,
     alloc_buffer,
     buffer_shape,
+    domain_of,
     new_block,
     new_loop,
 )
@@ -86,12 +87,8 @@ def write_at(
     _require_makers(buffer, loop, makers, inside)
     check_element_uses(buffer, inside)
     require_finished(makers, loop)
-    last = makers[-1]
-    while nest.parent(last) != loop:
-        above = nest.parent(last)
-        assert above is not None, "a writer is under the loop"
-        last = above  # type: ignore[assignment]
     ops = nest.operations(loop.block)
+    last = next(op for op in ops if nest.is_ancestor(op, makers[-1]))
     place = Place(loop, next(iter(ops[ops.index(last) + 1 :]), None))
     box = _box(buffer, makers, writes_of, place)
     made = _cache(buffer, storage_scope, nest.scope_of(loop))
@@ -177,7 +174,7 @@ def _auto_copy(
     leaves = list(dict.fromkeys(v for low, high in box for v in [*low.leaves(), *high.leaves()]))
     loops = [v for v in leaves if _is_loop(v)]
     wide = index_dtype(named)
-    rows = [(f"v{n}", "S", _range(v), leaf(v)) for n, v in enumerate(loops)]
+    rows = [(f"v{n}", "S", domain_of(v), leaf(v)) for n, v in enumerate(loops)]
     block = new_block(f"{nest.value_name(named, 'buffer')}_{storage_scope}", rows, at)
     if wide:
         block.operation.attributes["iter_dtype"] = wide["dtype"]
@@ -201,12 +198,6 @@ def _auto_copy(
 def _is_loop(value: ir.Value) -> bool:
     owner = value.owner
     return isinstance(owner, ir.Block) and isinstance(owner.owner.operation.opview, ForOp)
-
-
-def _range(variable: ir.Value) -> tuple[Index, Index]:
-    domain = value_domain(variable)
-    assert domain is not None, "a loop has a range"
-    return as_index(domain[0]), as_index(domain[1])
 
 
 def _refresh_scope(loop: ForOp) -> None:

@@ -42,6 +42,7 @@ from relax_mlir.tir.schedule.state import (
     add_access,
     alloc_buffer,
     buffer_shape,
+    domain_of,
     loop_dtype,
     new_block,
     new_loop,
@@ -75,7 +76,7 @@ def reindex(state: ScheduleState, block: ir.OpView, buffer: tuple[str, int] | st
     _require_whole(copy, place)
     _require_stores(copy)
     boxes = _boxes(copy, place)
-    shape = [_domain(block, v)[1] for v in used]
+    shape = [domain_of(v)[1] for v in used]
     name = f"{nest.value_name(target)}_reindex"
     made = _copy_buffer(copy, name, shape, "global")
     block_name = f"{name}_reindex" if kind == "read" else name
@@ -170,7 +171,7 @@ def _require_copyable(copy: Copy) -> None:
     if copy.kind == "write":
         _require_own_output(copy)
     for variable in copy.used:
-        if _domain(block, variable)[0] != Index():
+        if domain_of(variable)[0] != Index():
             raise Refusal(f"{nest.value_name(variable)} does not start at 0", block)
 
 
@@ -189,7 +190,7 @@ def _require_own_output(copy: Copy) -> None:
 
 def _varying(copy: Copy) -> list[ir.Value]:
     """The variables used that take more than one value."""
-    return [v for v in copy.used if _domain(copy.block, v)[1] != Index({}, 1)]
+    return [v for v in copy.used if domain_of(v)[1] != Index({}, 1)]
 
 
 def _require_map(copy: Copy) -> None:
@@ -208,7 +209,7 @@ def _mapped_shape(copy: Copy) -> list[Index]:
     for index in copy.wanted:
         variable = index.as_leaf()
         if variable is not None:
-            shape.append(_domain(copy.block, variable)[1])
+            shape.append(domain_of(variable)[1])
             continue
         low, high = index.bounds()
         if low is None or high is None or low < 0:
@@ -218,18 +219,13 @@ def _mapped_shape(copy: Copy) -> list[Index]:
     return shape
 
 
-def _domain(block: BlockOp, variable: ir.Value) -> tuple[Index, Index]:
-    low, extent = block.domain_pairs[nest.iter_vars(block).index(variable)]
-    return as_index(low), as_index(extent)
-
-
 def _boxes(copy: Copy, place: Place) -> list[Interval]:
     """The values that the variables used take, in terms of what is fixed at `place`: an instance of
     a block around copies its own part of the buffer, not what the others make."""
     bindings = dict(zip(nest.iter_vars(copy.block), bindings_of(copy.block), strict=True))
     found: list[Interval] = []
     for variable in copy.used:
-        extent = _domain(copy.block, variable)[1]
+        extent = domain_of(variable)[1]
         box = bounded(bindings[variable], Index({}, 1), place.varies, extent)
         found.append(clipped(box, extent))
     return found
@@ -238,7 +234,7 @@ def _boxes(copy: Copy, place: Place) -> list[Interval]:
 def _require_fixed_shape(copy: Copy, place: Place) -> None:
     """The sizes of the copy must be known where it is allocated."""
     for variable in copy.used:
-        extent = _domain(copy.block, variable)[1]
+        extent = domain_of(variable)[1]
         if any(place.varies(v) for v in extent.leaves()):
             raise Refusal(f"{nest.value_name(variable)} of {label(copy.block)} has {extent} values,"
                           " which differs from iteration to iteration", copy.block)  # fmt: skip
@@ -301,7 +297,7 @@ def _block_over_loops(copy: Copy, name: str, place: Place) -> BlockOp:
                 at = _copy_loop(old, values, at)
     rows = []
     for variable, (low, high) in zip(copy.used, boxes, strict=True):
-        domain = _domain(block, variable)
+        domain = domain_of(variable)
         binding = bindings[variable].substitute(values)
         if len(block.predicate):
             wide = index_dtype(copy.buffer)

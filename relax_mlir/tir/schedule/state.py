@@ -15,7 +15,7 @@ from relax_mlir.dialects.tir.buffers import AllocBufferOp
 from relax_mlir.dialects.tir.loops import ForOp
 from relax_mlir.mlir import dynamic, ir, memref
 from relax_mlir.tir.schedule import nest
-from relax_mlir.tir.schedule.index import Index, as_index, read
+from relax_mlir.tir.schedule.index import Index, as_index, read, value_domain
 from relax_mlir.tir.schedule.index_write import to_mixed, write
 from relax_mlir.tir.schedule.parameter_sizes import parameter_size
 from relax_mlir.tir.schedule.random_variable import RandomVariable
@@ -157,6 +157,13 @@ def loop_dtype(loop: ForOp) -> dict[str, ir.Attribute]:
     """The attributes by which a loop derived from `loop` keeps its variable's TVM dtype."""
     attributes = loop.operation.attributes
     return {"dtype": attributes["dtype"]} if "dtype" in attributes else {}
+
+
+def domain_of(variable: ir.Value) -> tuple[Index, Index]:
+    """(min, extent) of the variable of a loop, or of an iteration variable of a block."""
+    domain = value_domain(variable)
+    assert domain is not None, "variables of loops and blocks have a domain"
+    return domain
 
 
 def new_block(
