@@ -12,7 +12,7 @@ from relax_mlir.errors import Error
 from relax_mlir.tir import expr as E
 from relax_mlir.tir.schedule.index import FUNCTIONS, Index
 
-_ARITHMETIC: dict[type, Callable[[Index, Index], Index]] = {
+_ARITHMETIC: dict[type[E.BinaryExpr], Callable[[Index, Index], Index]] = {
     E.Add: lambda a, b: a + b,
     E.Sub: lambda a, b: a - b,
     E.Mul: lambda a, b: a * b,
@@ -148,8 +148,7 @@ def _evaluate(
         return found
     if isinstance(expr, E.Cast):
         return _evaluate(expr.value, values, symbol)
-    combine = _ARITHMETIC.get(type(expr))
-    if combine is None:
+    if not isinstance(expr, E.BinaryExpr) or type(expr) not in _ARITHMETIC:
         raise Error(f"{expr} is no index arithmetic")
-    left, right = expr.a, expr.b  # type: ignore[attr-defined]
-    return combine(_evaluate(left, values, symbol), _evaluate(right, values, symbol))
+    left, right = (_evaluate(operand, values, symbol) for operand in (expr.a, expr.b))
+    return _ARITHMETIC[type(expr)](left, right)
