@@ -93,6 +93,11 @@ class LinalgToVector(Pass):
             raise PassError(f"{self.name}: num-cores is {self.num_cores}, expected 0 or more")
 
 
+def _erase_from_last(ops: list[ir.Operation]) -> None:
+    for op in reversed(ops):
+        op.erase()
+
+
 def _is_plain_product(op: ir.Operation, windows: tuple[Window, ...]) -> bool:
     """Whether no window is more than one element and all are next to each other, so that the
     operation is a matrix product if it is arranged as one."""
@@ -153,8 +158,8 @@ class _FunctionLowering:
         self.builder = Builder(self.entry)
         self.uses = BufferUses(function)
         self.fills: dict[ir.Value, ir.Operation] = {}
-        self.paddings: list[tuple[ir.Operation, Padding]] = []
-        self.winograds: list[Winograd] = []
+        self.paddings: dict[ir.Operation, Padding] = {}
+        self.winograds: dict[ir.Operation, Winograd] = {}
 
     def run(self) -> None:
         self._lower_region(self.function.regions[0])
@@ -336,6 +341,12 @@ class _FunctionLowering:
             if fill is not None:
                 fill.erase()
 
+    def _emit_fills(self, *buffers: ir.Value) -> None:
+        """Emit the fills of these buffers that wait to be taken up by what writes them."""
+        for buffer in buffers:
+            if buffer in self.fills:
+                self._emit_plain(self.fills.pop(buffer))
+
     # Convolutions
 
     def _without_borders(self, operations: list[ir.Operation]) -> list[ir.Operation]:
@@ -353,7 +364,7 @@ class _FunctionLowering:
                 conv = None if padding is None else _pooling(op, padding)
             if padding is None or conv is None:
                 continue
-            self.paddings.append((op, padding))
+            self.paddings[op] = padding
             dropped += padding.members
         return [op for op in operations if op not in dropped]
 
@@ -363,20 +374,18 @@ class _FunctionLowering:
         for op in operations:
             found = match_winograd(op, self.uses)
             if found is not None:
-                self.winograds.append(found)
+                self.winograds[found.last] = found
                 dropped += [found.fill, *found.members]
         return [op for op in operations if op not in dropped]
 
     def _lower_winograd(self, op: ir.Operation, following: list[ir.Operation]) -> bool:
         """Lower the last operation of a Winograd convolution, with the one that consumes it where
         that can be fused."""
-        win = next((win for win in self.winograds if win.last == op), None)
+        win = self.winograds.get(op)
         nest = None if win is None else parse(win.fill)
         if win is None or nest is None:
             return False
-        for value in (win.data, win.weight):
-            if value in self.fills:
-                self._emit_plain(self.fills.pop(value))
+        self._emit_fills(win.data, win.weight)
         out = nest.body.results[0]
         epilogue: Stage | None = None
         consumer = self._only_consumer(op, nest.operands[out].value, following)
@@ -396,9 +405,7 @@ class _FunctionLowering:
         if epilogue is not None and consumer is not None:
             following.remove(consumer)
             consumer.erase()
-        op.erase()
-        for member in reversed((win.fill, *win.members)):
-            member.erase()
+        _erase_from_last([win.fill, *win.members, op])
         return True
 
     def _lower_convolution(self, op: ir.Operation, following: list[ir.Operation]) -> bool:
@@ -406,15 +413,15 @@ class _FunctionLowering:
         be fused, which then is no longer among the following ones."""
         if op.name != "linalg.generic" or len(op.operands) != 3:
             return False
-        padding = next((padding for reader, padding in self.paddings if reader == op), None)
+        padding = self.paddings.get(op)
         parsed = parse_convolution(op, padding)
         conv = None if parsed is None else arrange_convolution(*parsed, None)
         if parsed is None or conv is None or _is_plain_product(op, parsed[1]):
             return False
         nest, windows = parsed
         initial = self._take_initial(op, nest)
-        if padding is not None and padding.source in self.fills:
-            self._emit_plain(self.fills.pop(padding.source))
+        if padding is not None:
+            self._emit_fills(padding.source)
         consumer = self._fusable_consumer(op, nest, following)
         source = nest.operands[conv.data].value
         fused = None
@@ -427,27 +434,23 @@ class _FunctionLowering:
         if fused is not None and consumer is not None:
             following.remove(consumer)
             consumer.erase()
-        op.erase()
-        for member in reversed(() if padding is None else padding.members):
-            member.erase()
+        _erase_from_last([*(() if padding is None else padding.members), op])
         return True
 
     def _lower_pooling(self, op: ir.Operation) -> bool:
         """Lower an operation that joins the data of windows."""
         if op.name != "linalg.generic" or len(op.operands) != 3:
             return False
-        padding = next((padding for reader, padding in self.paddings if reader == op), None)
+        padding = self.paddings.get(op)
         conv = _pooling(op, padding)
         if conv is None:
             return False
         initial = self._take_initial(op, conv.nest)
-        if padding is not None and padding.source in self.fills:
-            self._emit_plain(self.fills.pop(padding.source))
+        if padding is not None:
+            self._emit_fills(padding.source)
         with ir.InsertionPoint(op), op.location:
             emit_convolution(self.builder, conv, self.target, initial.get(conv.out))
-        op.erase()
-        for member in reversed(() if padding is None else padding.members):
-            member.erase()
+        _erase_from_last([*(() if padding is None else padding.members), op])
         return True
 
     def _with_consumer(
