@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from relax_mlir.mlir import ir
 
-__all__ = ["Builder", "FlatView", "Index", "defining_op", "next_power_of_two"]
+__all__ = ["Builder", "FlatView", "Index", "defining_op", "is_zero_constant", "next_power_of_two"]
 
 Index = int | ir.Value
 
@@ -410,6 +410,12 @@ def defining_op(value: ir.Value) -> ir.Operation | None:
     """The operation a value is a result of; None for a block argument."""
     owner = value.owner
     return None if isinstance(owner, ir.Block) else owner.operation
+
+
+def is_zero_constant(value: ir.Value) -> bool:
+    """Whether a value is the constant zero."""
+    op = defining_op(value)
+    return op is not None and op.name == "arith.constant" and op.attributes["value"].value == 0
 
 
 def next_power_of_two(value: int) -> int:

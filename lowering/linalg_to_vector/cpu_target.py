@@ -7,7 +7,11 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
-__all__ = ["CPUTarget", "host_cpu"]
+__all__ = ["CHAINS", "CPUTarget", "host_cpu"]
+
+CHAINS = 8
+"""Independent fused multiply-adds in flight that keep two units of latency four busy."""
+
 
 # Widest vector and number of vector registers, by the flag of /proc/cpuinfo that promises them.
 _X86_LEVELS = (("avx512f", 512, 32), ("avx2", 256, 16))

@@ -21,7 +21,7 @@ from relax_mlir.mlir import ir
 
 _Item = TypeVar("_Item")
 
-__all__ = ["ONE", "ZERO", "Extent", "LoopNest", "Operand", "Stage", "parse"]
+__all__ = ["ONE", "ZERO", "Extent", "LoopNest", "Operand", "Stage", "linear_form", "parse"]
 
 
 @dataclass(frozen=True)
@@ -379,10 +379,10 @@ def _operand(
     divided: list[tuple[int, int, Extent]] = []
     for position in reversed(range(type_.rank)):
         expr = map_.results[position]
-        linear = _linear(expr, rank)
+        linear = linear_form(expr, rank)
         if linear is None and quotients and type_.has_static_shape:
             rest, terms = take_quotients(expr)
-            linear = _linear(rest, rank)
+            linear = linear_form(rest, rank)
             divided += [(dim, by, step * Extent(factor)) for dim, by, factor in terms]
         if linear is None:
             return _flattened_operand(map_, value, rank)
@@ -450,7 +450,7 @@ def _part_operand(
     base: list[Extent] = []
     step = ONE
     for position in reversed(range(type_.rank)):
-        linear = _linear(map_.results[position], rank)
+        linear = linear_form(map_.results[position], rank)
         if linear is None:
             return None
         for dim, coefficient in enumerate(linear[:-1]):
@@ -477,7 +477,7 @@ def _flattened_operand(map_: ir.AffineMap, value: ir.Value, rank: int) -> Operan
     for expr, size in zip(map_.results, type_.shape, strict=True):
         offset = offset * size + expr
     simplified = ir.AffineExpr.simplify_affine_expr(offset, rank, 0).maybe_downcast()
-    linear = _linear(simplified, rank)
+    linear = linear_form(simplified, rank)
     if linear is None:
         return None
     strides = tuple(Extent(coefficient) for coefficient in linear[:-1])
@@ -532,7 +532,7 @@ def _is_row_major(type_: ir.MemRefType) -> bool:
     return layout == ir.AffineMap.get_identity(type_.rank)
 
 
-def _linear(expr: ir.AffineExpr, rank: int) -> list[int] | None:
+def linear_form(expr: ir.AffineExpr, rank: int) -> list[int] | None:
     """Coefficients of the dimensions, then the constant; None if the expression is not linear."""
     if isinstance(expr, ir.AffineConstantExpr):
         return [0] * rank + [expr.value]
@@ -541,12 +541,12 @@ def _linear(expr: ir.AffineExpr, rank: int) -> list[int] | None:
         unit[expr.position] = 1
         return unit
     if isinstance(expr, ir.AffineAddExpr):
-        lhs, rhs = _linear(expr.lhs, rank), _linear(expr.rhs, rank)
+        lhs, rhs = linear_form(expr.lhs, rank), linear_form(expr.rhs, rank)
         if lhs is None or rhs is None:
             return None
         return [x + y for x, y in zip(lhs, rhs, strict=True)]
     if isinstance(expr, ir.AffineMulExpr):
-        lhs, rhs = _linear(expr.lhs, rank), _linear(expr.rhs, rank)
+        lhs, rhs = linear_form(expr.lhs, rank), linear_form(expr.rhs, rank)
         if lhs is None or rhs is None:
             return None
         for factor, other in ((lhs, rhs), (rhs, lhs)):

@@ -12,7 +12,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from relax_mlir.lowering.linalg_to_vector.builder import Builder, FlatView, Index, defining_op
+from relax_mlir.lowering.linalg_to_vector.builder import (
+    Builder,
+    FlatView,
+    Index,
+    is_zero_constant,
+)
 from relax_mlir.lowering.linalg_to_vector.contraction.matching import Contraction, for_each_matrix
 from relax_mlir.lowering.linalg_to_vector.contraction.matrix_product import emit_matrix_product
 from relax_mlir.lowering.linalg_to_vector.cpu_target import CPUTarget
@@ -51,7 +56,7 @@ _BYTES = GroupKind(4, "llvm.x86.avx512.vpdpbusd.512")
 
 def grouped_kind(con: Contraction, target: CPUTarget, initial: ir.Value | None) -> GroupKind | None:
     """The instruction for a contraction; None if there is none or it does not pay."""
-    if len(con.k) != 1 or con.row is None or initial is None or not _is_zero(initial):
+    if len(con.k) != 1 or con.row is None or initial is None or not is_zero_constant(initial):
         return None
     sizes = zip(
         (con.row, con.column, con.k[0]), (_LEAST_ROWS, _LEAST_COLUMNS, _LEAST_DEPTH), strict=True
@@ -101,11 +106,6 @@ def _byte_kind(
 
 def _bits(type_: ir.Type) -> int:
     return type_.width if isinstance(type_, ir.IntegerType) else 0
-
-
-def _is_zero(value: ir.Value) -> bool:
-    op = defining_op(value)
-    return op is not None and op.name == "arith.constant" and op.attributes["value"].value == 0
 
 
 def group_product(

@@ -22,6 +22,7 @@ from relax_mlir.lowering.linalg_to_vector.body import (
 )
 from relax_mlir.lowering.linalg_to_vector.builder import Builder, FlatView, Index, defining_op
 from relax_mlir.lowering.linalg_to_vector.contraction.matching import Contraction
+from relax_mlir.lowering.linalg_to_vector.cpu_target import CHAINS
 from relax_mlir.lowering.linalg_to_vector.loop_nest import ZERO, Access
 from relax_mlir.mlir import ir
 
@@ -30,7 +31,6 @@ __all__ = ["MicroKernel", "Region", "Tile"]
 # Beyond this many operations an epilogue is not copied for every vector of the tile but runs in
 # a loop over the rows just stored, which are still in the first-level cache.
 _INLINE_EPILOGUE = 12
-_CHAINS = 8
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ class MicroKernel:
 
     def _accumulate(self, tile: Tile) -> list[ir.Value]:
         count = tile.rows * tile.vectors
-        chains = max(1, _CHAINS // count) if count < _CHAINS else 1
+        chains = max(1, CHAINS // count) if count < CHAINS else 1
         extent = tile.k_extents[-1]
         if isinstance(extent, int):
             chains = min(chains, max(1, extent))

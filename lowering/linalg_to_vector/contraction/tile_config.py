@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from relax_mlir.lowering.linalg_to_vector.cpu_target import CPUTarget
+from relax_mlir.lowering.linalg_to_vector.cpu_target import CHAINS, CPUTarget
 
 __all__ = ["TileConfig", "choose_tile"]
 
-# Fused multiply-adds in flight that keep two units of latency four busy.
-_CHAINS = 8
 _MAX_ROWS = 14
 _VECTOR_COUNTS = (1, 2, 3, 4, 5, 8)
 # With rows of unknown number, a switch over the heights of a panel follows: keep them few.
@@ -78,10 +76,10 @@ def _cost(rows: int, columns: int, height: int, vectors: int, lanes: int) -> flo
     """Multiply-adds issued, padding included, weighted by stalls and by load pressure."""
     accumulators = height * vectors
     panels = -(-columns // (lanes * vectors))
-    issued = (rows // height) * panels * accumulators * max(1.0, _CHAINS / accumulators)
+    issued = (rows // height) * panels * accumulators * max(1.0, CHAINS / accumulators)
     rest = rows % height
     if rest:
-        issued += panels * rest * vectors * max(1.0, _CHAINS / (rest * vectors))
+        issued += panels * rest * vectors * max(1.0, CHAINS / (rest * vectors))
     loads = (height + 2 * vectors) / (2.0 * accumulators)
     return issued * max(1.0, loads) * (1 + 0.02 * abs(accumulators - 16) / 16)
 

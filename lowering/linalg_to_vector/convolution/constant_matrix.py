@@ -27,7 +27,7 @@ def constant_matrix(
     writers = [
         user
         for user in uses.remaining_users(buffer, reader)
-        if user.name not in ("linalg.generic",) or buffer in outputs_of(user)
+        if user.name != "linalg.generic" or buffer in outputs_of(user)
     ]
     if len(writers) != 1 or writers[0].name != "linalg.generic":
         return None

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from relax_mlir.lowering.linalg_to_vector.convolution.matching import Convolution
 from relax_mlir.lowering.linalg_to_vector.convolution.winograd_matching import Winograd
-from relax_mlir.lowering.linalg_to_vector.cpu_target import CPUTarget
+from relax_mlir.lowering.linalg_to_vector.cpu_target import CHAINS, CPUTarget
 from relax_mlir.lowering.linalg_to_vector.loop_nest import ONE, ZERO
 
 __all__ = [
@@ -28,8 +28,6 @@ _CACHED_WEIGHT = 200_000
 # Laying out a weight in the call costs about as much as so many output positions.
 _PACKING_POSITIONS = 24
 
-# Fused multiply-adds in flight that keep the units busy.
-_CHAINS = 8
 _MAX_PIXELS = 14
 VECTOR_COUNTS = (1, 2, 3, 4)
 """Vectors of output channels that a register tile may have."""
@@ -90,7 +88,7 @@ def _tile_cost(pixels: int, channels: int, height: int, vectors: int, lanes: int
             accumulators = piece * panel
             loads = (piece + 2 * panel) / 2.0
             # The weight comes from the second-level cache, at half the rate of the first.
-            cost += max(accumulators, _CHAINS, loads) + 0.1 * piece + 0.5 * panel
+            cost += max(accumulators, CHAINS, loads) + 0.1 * piece + 0.5 * panel
     return cost
 
 
@@ -160,7 +158,7 @@ def winograd_tile_rows(win: Winograd, target: CPUTarget) -> int:
     products = win.rows.products * win.columns.products
     row = win.columns.tiles * products * (win.channels + win.outputs) * 4
     rows = max(1, min(win.rows.tiles, int(0.6 * target.l2_bytes) // row))
-    least = max(1, -(-_CHAINS // win.columns.tiles))
+    least = max(1, -(-CHAINS // win.columns.tiles))
     rows = min(win.rows.tiles, max(rows, least))
     whole = [r for r in range(rows, 0, -1) if win.rows.tiles % r == 0]
     return whole[0] if 2 * whole[0] > rows else rows

@@ -108,10 +108,8 @@ class _DepthwiseKernel(MicroKernel):
 
     def _accumulate(self, tile: Tile) -> list[ir.Value]:
         b, con = self.b, self.contraction
-        neutral = self._combiner.neutral(self._accumulator)
-        empty = b.broadcast(b.scalar(neutral, self._accumulator), self.lanes)
         masks = self._masks(tile)
-        start = self._start_values(tile, empty, masks)
+        start = self._start_values(tile, self.empty(), masks)
         a = self.accesses[con.a]
         stride = 0 if con.row is None else a.strides[con.row]
         first = b.add(b.add(a.base, b.mul(tile.row, stride)), tile.column)

@@ -8,12 +8,12 @@ from typing import TypeGuard
 
 from relax_mlir.lowering.linalg_to_vector.builder import Index
 from relax_mlir.lowering.linalg_to_vector.contraction.micro_kernel import MicroKernel, Tile
+from relax_mlir.lowering.linalg_to_vector.cpu_target import CHAINS
 from relax_mlir.lowering.linalg_to_vector.summation import blocked_sum
 from relax_mlir.mlir import ir
 
 __all__ = ["ConvolutionKernel"]
 
-_CHAINS = 8
 # Sums of fewer terms than this do not pay for the addition to the rest.
 _SHORT_SUM = 32
 _Values = list[ir.Value]
@@ -59,13 +59,13 @@ class ConvolutionKernel(MicroKernel):
     def _chains(self, tile: Tile) -> int:
         """Independent sums of each element, so that few elements do not wait for each other."""
         count = tile.rows * tile.vectors
-        if not tile.k_extents or self.selected is not None or count > _CHAINS // 2:
+        if not tile.k_extents or self.selected is not None or count > CHAINS // 2:
             return 1
         # Chains share out the innermost loop over channels; loops over taps know nothing of them.
         if len(self.contraction.k) == len(self.ranges) + (self.row_taps is not None):
             return 1
         depth = tile.k_extents[-1]
-        chains = _CHAINS // count
+        chains = CHAINS // count
         return min(chains, depth) if isinstance(depth, int) else chains
 
     def _strides(self, level: int) -> tuple[Index, Index]:

@@ -13,7 +13,15 @@ from relax_mlir.lowering.linalg_to_vector.body import (
     widest_bits,
 )
 from relax_mlir.lowering.linalg_to_vector.convolution.padding import Padding
-from relax_mlir.lowering.linalg_to_vector.loop_nest import ONE, ZERO, Extent, LoopNest, Stage, parse
+from relax_mlir.lowering.linalg_to_vector.loop_nest import (
+    ONE,
+    ZERO,
+    Extent,
+    LoopNest,
+    Stage,
+    linear_form,
+    parse,
+)
 from relax_mlir.lowering.linalg_to_vector.quotients import take_quotients
 from relax_mlir.mlir import ir
 
@@ -156,7 +164,7 @@ def _window(
 ) -> Window | None:
     """The window that an index of the data is, if it is more than a plain dimension."""
     rest, quotients = take_quotients(expr)
-    coefficients = _coefficients(rest, nest.rank)
+    coefficients = linear_form(rest, nest.rank)
     if quotients or coefficients is None or coefficients[-1]:
         return None
     dims = [(d, c) for d, c in enumerate(coefficients[:-1]) if c and nest.extents[d] != ONE]
@@ -171,25 +179,6 @@ def _window(
     if tap is None and bordered:
         return None
     return Window(out, tap, stride, dilation, low, size, bordered)
-
-
-def _coefficients(expr: ir.AffineExpr, rank: int) -> list[int] | None:
-    """Coefficients of the dimensions, then the constant, of a sum of dimensions."""
-    found = [0] * (rank + 1)
-    terms = [(expr, 1)]
-    while terms:
-        term, factor = terms.pop()
-        if isinstance(term, ir.AffineConstantExpr):
-            found[-1] += term.value * factor
-        elif isinstance(term, ir.AffineDimExpr):
-            found[term.position] += factor
-        elif isinstance(term, ir.AffineAddExpr):
-            terms += [(term.lhs, factor), (term.rhs, factor)]
-        elif isinstance(term, ir.AffineMulExpr) and isinstance(term.rhs, ir.AffineConstantExpr):
-            terms.append((term.lhs, factor * term.rhs.value))
-        else:
-            return None
-    return found
 
 
 def arrange_convolution(

@@ -10,10 +10,10 @@ from relax_mlir.lowering.linalg_to_vector.buffers import (
     BufferUses,
     outputs_of,
 )
-from relax_mlir.lowering.linalg_to_vector.builder import defining_op
+from relax_mlir.lowering.linalg_to_vector.builder import defining_op, is_zero_constant
 from relax_mlir.mlir import ir
 
-__all__ = ["Padding", "find_padding", "is_zero_constant"]
+__all__ = ["Padding", "find_padding"]
 
 
 @dataclass(frozen=True)
@@ -64,12 +64,6 @@ def find_padding(
     if source is None or low is None or not _stays(source, copy, reader, uses):
         return None
     return Padding(source, low, (fills[0], views[0], copy))
-
-
-def is_zero_constant(value: ir.Value) -> bool:
-    """Whether a value is the constant zero."""
-    op = defining_op(value)
-    return op is not None and op.name == "arith.constant" and op.attributes["value"].value == 0
 
 
 def _is_copy(op: ir.Operation) -> bool:

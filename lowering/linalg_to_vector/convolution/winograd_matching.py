@@ -20,12 +20,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from relax_mlir.lowering.linalg_to_vector.buffers import BufferUses, outputs_of
+from relax_mlir.lowering.linalg_to_vector.builder import is_zero_constant
 from relax_mlir.lowering.linalg_to_vector.convolution.constant_matrix import constant_matrix
-from relax_mlir.lowering.linalg_to_vector.convolution.padding import (
-    Padding,
-    find_padding,
-    is_zero_constant,
-)
+from relax_mlir.lowering.linalg_to_vector.convolution.padding import Padding, find_padding
 from relax_mlir.mlir import ir
 
 __all__ = ["Winograd", "WinogradAxis", "match_winograd"]
@@ -106,15 +103,15 @@ class _Matcher:
 
     def match(self) -> Winograd:
         rows_in = self.first
-        _require(_is_product(rows_in, 6, 1))
+        _require(_is_product(rows_in, 6))
         b_rows, step_h = self._input(rows_in, 0)
         columns_in = self._next(rows_in)
-        _require(_is_product(columns_in, 7, 1))
+        _require(_is_product(columns_in, 7))
         b_columns, step_w = self._input(columns_in, 1)
         product = self._next(columns_in)
         panel = self._weight(product)
         rows_out = self._next(product)
-        _require(_is_product(rows_out, 7, 1))
+        _require(_is_product(rows_out, 7))
         maps = _maps(rows_out)
         dims = _dims(7)
         _require(maps[0] == _map(7, [dims[0], dims[6]]))
@@ -203,7 +200,7 @@ class _Matcher:
         dims, maps = _dims(count), _maps(op)
         tap, line = dims[count - 1], maps[1].results[1 + 2 * axis]
         tile = dims[2 + 2 * axis]
-        step = _step(line, tile, tap)
+        step = _step(line, tile)
         place = (tile * step + tap).maybe_downcast()
         if axis == 0:
             expected = [dims[1], place, dims[3], dims[4]]
@@ -215,7 +212,7 @@ class _Matcher:
 
     def _weight(self, op: ir.Operation) -> int | None:
         """The panel width of the products' weight."""
-        _require(_is_product(op, 7, 1))
+        _require(_is_product(op, 7))
         dims, maps = _dims(7), _maps(op)
         _require(maps[0] == _map(7, [*dims[:5], dims[6]]) and maps[2] == _map(7, dims[:6]))
         p, q, o, c = dims[0], dims[1], dims[5], dims[6]
@@ -231,7 +228,7 @@ class _Matcher:
         return width
 
     def _output(self, op: ir.Operation, output_h: int) -> np.ndarray:
-        _require(_is_product(op, 5, 1))
+        _require(_is_product(op, 5))
         a = self._matrix(op)
         dims, maps = _dims(5), _maps(op)
         n, h, w, o, q = dims
@@ -269,12 +266,12 @@ class _Matcher:
             _require(not any(self.uses.may_overlap(w, r) for w in written for r in read))
 
 
-def _is_product(op: ir.Operation, rank: int, reductions: int) -> bool:
-    """Whether an operation adds products of two inputs over its last dimensions."""
+def _is_product(op: ir.Operation, rank: int) -> bool:
+    """Whether an operation adds products of two inputs over its last dimension."""
     if op.name != "linalg.generic" or list(op.attributes["operandSegmentSizes"]) != [2, 1]:
         return False
     kinds = ["reduction" in str(kind) for kind in op.attributes["iterator_types"]]
-    if kinds != [False] * (rank - reductions) + [True] * reductions:
+    if kinds != [False] * (rank - 1) + [True]:
         return False
     if not all(isinstance(value.type, ir.MemRefType) for value in op.operands):
         return False
@@ -306,9 +303,8 @@ def _map(count: int, results: list[ir.AffineExpr]) -> ir.AffineMap:
     return ir.AffineMap.get(count, 0, results)
 
 
-def _step(line: ir.AffineExpr, tile: ir.AffineExpr, tap: ir.AffineExpr) -> int:
+def _step(line: ir.AffineExpr, tile: ir.AffineExpr) -> int:
     """The factor of `tile` in `tile * step + tap`."""
-    del tap
     _require(isinstance(line, ir.AffineAddExpr))
     for side in (line.lhs, line.rhs):
         if side == tile:
