@@ -36,6 +36,7 @@ _ALIASES = {
     "e4m3_float8": "float8_e4m3fn",  # TVM to 0.18
     "e5m2_float8": "float8_e5m2",
 }
+_PYTHON: dict[type, str] = {int: "int32", float: "float32", bool: "bool"}
 _INTEGER = re.compile(r"(u?)int(\d+)\Z")
 
 
@@ -45,11 +46,18 @@ def canonical(dtype: object) -> str:
     text = _ALIASES.get(text, text)
     if _is_scalar(text):
         return text
-    base, _, lanes = text.rpartition("x")
+    base, scale, lanes = _vector_parts(text)
     base = _ALIASES.get(base, base)
     if lanes.isdigit() and _is_scalar(base):  # vectors, as elements of buffers
-        return f"{base}x{lanes}"
+        return f"{base}{scale}x{lanes}"
     raise ValueError(f"unknown dtype {dtype!r}; expected a name like 'float32', 'int64' or 'bool'")
+
+
+def _vector_parts(text: str) -> tuple[str, str, str]:
+    """The element, "xvscale" where the lanes are scalable, and the lanes of a vector's name."""
+    base, _, lanes = text.rpartition("x")
+    plain = base.removesuffix("xvscale")
+    return plain, base[len(plain) :], lanes
 
 
 def _is_scalar(name: str) -> bool:
@@ -59,8 +67,8 @@ def _is_scalar(name: str) -> bool:
 def _name_of(dtype: object) -> str:
     if isinstance(dtype, str):
         return dtype
-    if dtype in (int, float, bool):
-        return {int: "int32", float: "float32", bool: "bool"}[dtype]  # type: ignore[index]
+    if isinstance(dtype, type) and dtype in _PYTHON:
+        return _PYTHON[dtype]
     name = getattr(dtype, "name", None)
     if isinstance(name, str):  # numpy dtypes
         return name
@@ -70,16 +78,18 @@ def _name_of(dtype: object) -> str:
 def to_mlir(dtype: object) -> ir.Type:
     """The element type of a relax tensor; `uint8` gives `ui8`, `bool` gives `i1`."""
     name = canonical(dtype)
-    base, _, lanes = name.rpartition("x")
+    base, scale, lanes = _vector_parts(name)
     if base:
-        return ir.VectorType.get([int(lanes)], storage(base))
+        return ir.VectorType.get([int(lanes)], storage(base), scalable=[bool(scale)])
     if name in _FLOATS:
         return ir.Type.parse(_FLOATS[name])
     if name == "bool":
         return ir.IntegerType.get_signless(1)
     if name == "handle":
         return ir.Type.parse("!llvm.ptr")
-    unsigned, bits = _INTEGER.match(name).groups()  # type: ignore[union-attr]
+    integer = _INTEGER.match(name)
+    assert integer is not None  # `canonical` lets no other name through
+    unsigned, bits = integer.groups()
     make = ir.IntegerType.get_unsigned if unsigned else ir.IntegerType.get_signless
     return make(int(bits))
 
@@ -97,7 +107,8 @@ def from_mlir(kind: ir.Type) -> str:
     if isinstance(kind, ir.IndexType):
         return "int64"
     if isinstance(kind, ir.VectorType):
-        return f"{from_mlir(kind.element_type)}x{kind.shape[0]}"
+        scale = "xvscale" if kind.scalable_dims[0] else ""
+        return f"{from_mlir(kind.element_type)}{scale}x{kind.shape[0]}"
     if isinstance(kind, ir.IntegerType):
         if kind.width == 1:
             return "bool"
@@ -115,7 +126,9 @@ def bits(dtype: object) -> int:
         return 8
     if name == "handle":
         return 64
-    return int(re.search(r"\d+", name).group())  # type: ignore[union-attr]
+    digits = re.search(r"\d+", name)
+    assert digits is not None  # all other names say their size
+    return int(digits.group())
 
 
 def is_float(dtype: object) -> bool:

@@ -20,7 +20,7 @@ from relax_mlir.lowering.to_llvm.ffi_signature import MAY_RAISE, is_prim_func, s
 from relax_mlir.lowering.to_llvm.ffi_support import DECLARATIONS, SUPPORT_SYMBOLS
 from relax_mlir.lowering.to_llvm.llvm_intrinsics import lower_intrinsics
 from relax_mlir.lowering.to_llvm.llvm_module import call_c, declare, pointer_type, string_address
-from relax_mlir.lowering.to_llvm.tir_intrinsics import lower_intrinsic
+from relax_mlir.lowering.to_llvm.tir_intrinsics import is_scalable, lower_intrinsic, refuse_scalable
 from relax_mlir.mlir import arith, dynamic, func, ir, memref
 
 __all__ = ["LowerCalls"]
@@ -62,13 +62,18 @@ def _mark_callers(state: ModuleState) -> None:
 
 def _calls_in(function: ir.Operation) -> list[ir.Operation]:
     found: list[ir.Operation] = []
+    scalable: list[ir.Operation] = []
 
     def visit(op: ir.Operation) -> ir.WalkResult:
         if op.name == "tir.call":
             found.append(op)
+        if any(is_scalable(result.type) for result in op.results):
+            scalable.append(op)
         return ir.WalkResult.ADVANCE
 
     function.walk(visit)
+    if scalable:
+        refuse_scalable(function, scalable[0])
     return found
 
 

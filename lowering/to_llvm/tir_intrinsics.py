@@ -13,7 +13,7 @@ from relax_mlir.lowering.to_llvm.llvm_module import pointer_type
 from relax_mlir.lowering.to_llvm.lower_pointers import address_of_data, moved
 from relax_mlir.mlir import arith, ir
 
-__all__ = ["lower_intrinsic"]
+__all__ = ["is_scalable", "lower_intrinsic", "refuse_scalable"]
 
 Argument = str | ir.Value
 Lowering = Callable[[ir.Operation, ir.Operation, Sequence[Argument]], "ir.Value | None"]
@@ -48,7 +48,21 @@ _NEEDS = (
     ("tvm_warp", _NO_THREADS),
     ("tvm_thread_allreduce", _NO_THREADS),
     ("simdgroup", "it is an instruction of Apple's GPUs"),
+    ("call_kernel", "its source is for a compiler of GPU kernels"),
 )  # fmt: skip
+
+
+def is_scalable(kind: ir.Type) -> bool:
+    """Whether a vector has as many lanes as the machine chooses."""
+    return isinstance(kind, ir.VectorType) and any(kind.scalable_dims)
+
+
+def refuse_scalable(function: ir.Operation, op: ir.Operation) -> None:
+    """Raise CompileError for an operation on scalable vectors, on which LLVM would end the
+    process."""
+    raise CompileError(f"{symbol_name(function)}: no code generator for the scalable vector "
+                       f"{op.results[0].type} of '{op.name}' {_where(op)}: no machine here has them",
+                       hint="a constant number of lanes, without T.vscale(), is compiled")  # fmt: skip
 
 
 def _where(op: ir.Operation) -> str:

@@ -170,9 +170,9 @@ class BufferRegion:
         """The vector that a region of one row is where a value is asked for.  Raises Error."""
         *outer, last = self.region
         points = all(isinstance(r.extent, IntImm) and r.extent.value == 1 for r in outer)
-        if not points or not isinstance(last.extent, IntImm):
+        if not points:
             raise Error(f"a region of a buffer is no value: {self}")
-        lanes = last.extent.value
+        lanes = operators.as_lanes(last.extent)
         end = last.min if lanes == 1 else Ramp(last.min, 1, lanes)
         return BufferLoad(self.buffer, [*(r.min for r in outer), end])
 
@@ -222,7 +222,7 @@ def _lanes(dtype: object) -> int:
 
 def _point_range(index: PrimExpr) -> Range:
     if isinstance(index, Ramp):
-        last = operators.multiply(index.stride, index.lanes - 1)
+        last = operators.multiply(index.stride, operators.lane_count(index.lanes) - 1)
         return Range.from_min_extent(index.base, operators.add(last, 1))
     return Range.from_min_extent(index, operators.const(1, index.dtype))
 
@@ -236,8 +236,6 @@ def _ramp_of(entries: list[Any]) -> Ramp | None:
         return None
     start, step = as_expr(0 if last.start is None else last.start), as_expr(last.step)
     lanes = operators.floordiv(_extent(start, as_expr(last.stop)) + (step - 1), step)
-    if not isinstance(lanes, IntImm):
-        raise Error(f"a vector access has a constant number of lanes, not {lanes}")
     return Ramp(start, step, lanes)
 
 

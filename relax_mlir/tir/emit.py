@@ -18,11 +18,12 @@ from relax_mlir.dialects.names import name_location
 from relax_mlir.dialects.tir.calls import CallOp
 from relax_mlir.dialects.tir.pointers import AddressOfOp, BufferDataOp
 from relax_mlir.errors import Error
-from relax_mlir.mlir import affine, arith, ir, memref, scf, vector
+from relax_mlir.mlir import affine, arith, dynamic, ir, memref, scf, vector
 from relax_mlir.tir import expr as E
 from relax_mlir.tir import math_ops
 from relax_mlir.tir.affine_text import settle
 from relax_mlir.tir.buffer import Buffer
+from relax_mlir.tir.lanes import Scalable, lanes_of_type, vector_type
 
 _PREDICATES: dict[type[E.PrimExpr], str] = {
     E.EQ: "eq",
@@ -50,7 +51,7 @@ def type_of(dtype: str) -> ir.Type:
     """The type of values of a dtype: signless integers, i1 for bool, vectors for several lanes."""
     lanes = E.lanes_of(dtype)
     if lanes > 1:
-        return ir.VectorType.get([lanes], dtypes.storage(E.scalar_dtype(dtype)))
+        return vector_type(lanes, dtypes.storage(E.scalar_dtype(dtype)))
     return dtypes.storage(dtype)
 
 
@@ -249,6 +250,9 @@ class ExprEmitter:
             outer = [self.index(i) for i in expr.indices[:-1]]
             start = self.index(ramp.base)
             return vector.load(type_of(expr.dtype), source, [*outer, start])
+        if isinstance(ramp.lanes, Scalable):
+            everywhere = E.Broadcast(E.IntImm("bool", 1), ramp.lanes)
+            return self._masked_load(expr, everywhere)
         loads = [memref.load(source, self.indices(lane)) for lane in lanes_of_access(expr)]
         return vector.from_elements(type_of(expr.dtype), loads)
 
@@ -277,16 +281,38 @@ class ExprEmitter:
             return None
         if stride is None:
             raise Error(f"a vector access has a constant stride, not {ramp.stride}: {access}")
-        kind = ir.VectorType.get([ramp.lanes], ir.IntegerType.get_signless(32))
+        kind = vector_type(ramp.lanes, ir.IntegerType.get_signless(32))
+        if isinstance(ramp.lanes, Scalable):
+            return scaled_step(kind, self.value(E.IntImm("int32", stride)))
         text = ", ".join(str(lane * stride) for lane in range(ramp.lanes))
         return arith.constant(kind, ir.Attribute.parse(f"dense<[{text}]> : {kind}"))
 
     def emit_ramp(self, expr: E.Ramp) -> ir.Value:
+        if isinstance(expr.lanes, Scalable):
+            kind = type_of(expr.dtype)
+            base = vector.broadcast(kind, self.value(expr.base))
+            return arith.addi(base, scaled_step(kind, self.value(expr.stride)))
         lanes = [self.value(expr.base + expr.stride * i) for i in range(expr.lanes)]
         return vector.from_elements(type_of(expr.dtype), lanes)
 
     def emit_broadcast(self, expr: E.Broadcast) -> ir.Value:
         return vector.broadcast(type_of(expr.dtype), self.value(expr.value))
+
+    def emit_shuffle(self, expr: E.Shuffle) -> ir.Value:
+        """`vector.extract` of a lane, `vector.shuffle` of one or two vectors; the lanes of more
+        one by one."""
+        vectors = [self.value(v) for v in expr.vectors]
+        lanes = [E.lanes_of(v.dtype) for v in expr.vectors]
+        places = [_as_int(i) for i in expr.indices]
+        if len(vectors) == 1 and places == [None]:
+            return vector.extract(vectors[0], [self.index(expr.indices[0])], [dynamic()])
+        chosen = [p for p in places if p is not None and 0 <= p < sum(lanes)]
+        if len(chosen) < len(places) or any(isinstance(n, Scalable) for n in lanes):
+            raise Error(f"Shuffle: constant lanes of {sum(lanes)} expected: {expr}", span=expr.span)
+        if len(vectors) < 3 and len(chosen) > 1 and min(lanes) > 1:
+            return vector.shuffle(vectors[0], vectors[-1], chosen)
+        taken = [_lane(vectors, lanes, p) for p in chosen]
+        return vector.from_elements(type_of(expr.dtype), taken) if len(taken) > 1 else taken[0]
 
     def emit_call(self, expr: E.Call) -> ir.Value:
         if expr.op == "if_then_else":
@@ -323,9 +349,11 @@ class ExprEmitter:
             indices[-1] = indices[-1].base
         memory = self.buffer(place.buffer)
         op = AddressOfOp(memory, [self.index(i) for i in indices], type_of("handle"))
+        if isinstance(lanes, Scalable):
+            op.operation.attributes["scalable"] = ir.UnitAttr.get()
         if lanes:
             op.operation.attributes["lanes"] = ir.IntegerAttr.get(
-                ir.IntegerType.get_signless(64), lanes
+                ir.IntegerType.get_signless(64), int(lanes)
             )
         return op.result
 
@@ -370,6 +398,21 @@ def lanes_of_access(expr: E.BufferLoad) -> list[E.BufferLoad]:
         E.BufferLoad(expr.buffer, [*expr.indices[:-1], ramp.base + ramp.stride * i])
         for i in range(ramp.lanes)
     ]
+
+
+def scaled_step(kind: ir.Type, stride: ir.Value) -> ir.Value:
+    """The scalable vector `0, stride, 2 * stride, ...`."""
+    steps = vector.step(vector_type(lanes_of_type(kind), ir.IndexType.get()))
+    return arith.muli(arith.index_cast(kind, steps), vector.broadcast(kind, stride))
+
+
+def _lane(vectors: Sequence[ir.Value], lanes: Sequence[int], place: int) -> ir.Value:
+    """The lane at a place in several vectors; scalars are vectors of one lane."""
+    for one, count in zip(vectors, lanes, strict=True):
+        if place < count:
+            return one if count == 1 else vector.extract(one, [], [place])
+        place -= count
+    raise AssertionError("the place was checked")
 
 
 def bind_name(value: ir.Value, name: str) -> None:
@@ -459,5 +502,6 @@ _EMITTERS: dict[type[E.PrimExpr], Callable[[ExprEmitter, Any], ir.Value]] = {
     E.BufferRef: lambda emitter, expr: emitter.buffer(expr.buffer),
     E.Ramp: ExprEmitter.emit_ramp,
     E.Broadcast: ExprEmitter.emit_broadcast,
+    E.Shuffle: ExprEmitter.emit_shuffle,
     E.Call: ExprEmitter.emit_call,
 }

@@ -9,12 +9,11 @@ value is structural equality, so that lists of expressions compare as expected.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from relax_mlir.dialects import dtypes
 from relax_mlir.errors import Error, Span
 from relax_mlir.tir.expr_op import ExprOp, operator_functions
+from relax_mlir.tir.lanes import canonical_dtype, lanes_of, scalar_dtype
 
 if TYPE_CHECKING:
     from relax_mlir.tir.buffer import Buffer
@@ -55,6 +54,7 @@ __all__ = [
     "Range",
     "Reduce",
     "Select",
+    "Shuffle",
     "SizeVar",
     "StringImm",
     "Sub",
@@ -69,39 +69,6 @@ __all__ = [
     "substitute",
     "transform",
 ]  # fmt: skip
-
-
-def canonical_dtype(dtype: object) -> str:
-    """TVM's name of a dtype; vectors keep their lanes (`float32x4`).  Raises Error."""
-    return _canonical_text(dtype) if isinstance(dtype, str) else _canonical(dtype)
-
-
-@lru_cache(maxsize=256)
-def _canonical_text(text: str) -> str:
-    if text in ("", "void"):  # calls without a result
-        return text
-    base, _, lanes = text.rpartition("x")
-    if base and lanes.isdigit():
-        return _canonical(base) + (f"x{lanes}" if lanes != "1" else "")
-    return _canonical(text)
-
-
-def _canonical(dtype: object) -> str:
-    try:
-        return dtypes.canonical(dtype)
-    except ValueError as error:
-        raise Error(str(error)) from None
-
-
-def lanes_of(dtype: str) -> int:
-    """The number of lanes of a dtype: 4 for `float32x4`, 1 for scalars."""
-    head, _, tail = dtype.rpartition("x")
-    return int(tail) if head and tail.isdigit() else 1
-
-
-def scalar_dtype(dtype: str) -> str:
-    """The dtype of one lane."""
-    return dtype.rsplit("x", 1)[0] if lanes_of(dtype) > 1 else dtype
 
 
 class PrimExpr(ExprOp):
@@ -442,7 +409,7 @@ class Ramp(PrimExpr):
 
     def __init__(self, base: Any, stride: Any, lanes: Any, span: Span | None = None):
         self.base, self.stride = as_expr(base), as_expr(stride)
-        self.lanes = int(lanes)
+        self.lanes = operator_functions().as_lanes(lanes)
         self.dtype = f"{self.base.dtype}x{self.lanes}"
         self.span = span
 
@@ -454,8 +421,28 @@ class Broadcast(PrimExpr):
 
     def __init__(self, value: Any, lanes: Any, span: Span | None = None):
         self.value = as_expr(value)
-        self.lanes = int(lanes)
+        self.lanes = operator_functions().as_lanes(lanes)
         self.dtype = f"{self.value.dtype}x{self.lanes}"
+        self.span = span
+
+
+class Shuffle(PrimExpr):
+    """Lanes of `vectors`, which are counted through all of them (a scalar is one lane); with one
+    index the lane itself."""
+
+    fields = ("vectors", "indices")
+
+    def __init__(self, vectors: Sequence[Any], indices: Sequence[Any], span: Span | None = None):
+        self.vectors = tuple(as_expr(v) for v in vectors)
+        self.indices = tuple(as_expr(i) for i in indices)
+        if not self.vectors or not self.indices:
+            raise Error("Shuffle: at least one vector and one index expected", span=span)
+        kinds = list(dict.fromkeys(scalar_dtype(v.dtype) for v in self.vectors))
+        if len(kinds) > 1:
+            message = f"Shuffle: vectors of one dtype expected, given {' and '.join(kinds)}"
+            raise Error(message, span=span)
+        many = f"x{len(self.indices)}" if len(self.indices) > 1 else ""
+        self.dtype = kinds[0] + many
         self.span = span
 
 

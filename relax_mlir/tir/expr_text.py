@@ -8,7 +8,9 @@ from typing import Any
 
 from relax_mlir.tir import expr as E
 from relax_mlir.tir.buffer import BufferRegion
+from relax_mlir.tir.lanes import Scalable
 from relax_mlir.tir.low_level import DTYPE_FIRST, INTRINSICS, dtype_of_result
+from relax_mlir.tir.operators import lane_count
 
 _ATOM = 20
 # Operator text and precedence, Python's; comparisons do not chain.
@@ -116,6 +118,8 @@ def _call(expr: E.Call) -> tuple[str, int]:
         load = expr.args[0]
         indices = ", ".join(expr_text(i) for i in load.indices)
         return f"{load.buffer.name}.vload([{indices}], predicate={arguments[1]})", _ATOM
+    if expr.op == "call_kernel":
+        return _kernel(expr, arguments), _ATOM
     if expr.op == "bitwise_not":
         return f"~{_operand(expr.args[0], 11)}", 11
     if expr.op == "call_function":
@@ -137,6 +141,16 @@ def _call(expr: E.Call) -> tuple[str, int]:
     return f"T.{expr.op}({', '.join(arguments)})", _ATOM
 
 
+def _kernel(expr: E.Call, arguments: list[str]) -> str:
+    """`T.call_kernel(source, ((4,), (64,)), A.data, n, kernel_name="f")`"""
+    source, name, grid, _, *rest = arguments
+    dims = [d.value if isinstance(d, E.IntImm) else 0 for d in expr.args[2:4]]
+    sizes = rest[: int(grid)], rest[int(grid) : sum(dims)]
+    launch = ", ".join(f"({', '.join(s)},)" for s in sizes)
+    given = ", ".join([source, f"({launch})", *rest[sum(dims) :]])
+    return f"T.call_kernel({given}, kernel_name={name})"
+
+
 def _let(expr: E.Let) -> tuple[str, int]:
     value, body = expr_text(expr.value), expr_text(expr.body)
     return f"T.Let({body}, where={{{expr.var.name}: {value}}})", _ATOM
@@ -152,11 +166,30 @@ def _reduce(expr: E.Reduce) -> tuple[str, int]:
     return f"T.reduce([{source}], axis=[{axes}], value_index={expr.value_index})", _ATOM
 
 
+def _lanes(lanes: int) -> str:
+    return expr_text(lane_count(lanes)) if isinstance(lanes, Scalable) else str(lanes)
+
+
+def _ramp(expr: E.Ramp) -> tuple[str, int]:
+    base, stride = expr_text(expr.base), expr_text(expr.stride)
+    return f"T.Ramp({base}, {stride}, {_lanes(expr.lanes)})", _ATOM
+
+
+def _shuffle(expr: E.Shuffle) -> tuple[str, int]:
+    vectors = ", ".join(expr_text(v) for v in expr.vectors)
+    # A plain number is a lane, whatever dtype indices have.
+    lanes = ", ".join(
+        str(i.value) if isinstance(i, E.IntImm) else expr_text(i) for i in expr.indices
+    )
+    return f"T.Shuffle([{vectors}], [{lanes}])", _ATOM
+
+
+_ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"})
 _WRITERS: dict[type[E.PrimExpr], Callable[[Any], tuple[str, int]]] = {
     E.Var: lambda e: (e.name, _ATOM),
     E.IntImm: lambda e: (constant_text(e.dtype, e.value), _ATOM),
     E.FloatImm: lambda e: (constant_text(e.dtype, e.value), _ATOM),
-    E.StringImm: lambda e: ('"' + e.value.replace("\\", "\\\\").replace('"', '\\"') + '"', _ATOM),
+    E.StringImm: lambda e: ('"' + e.value.translate(_ESCAPES) + '"', _ATOM),
     E.Cast: lambda e: (f'T.Cast("{e.dtype}", {expr_text(e.value)})', _ATOM),
     E.Not: lambda e: (f"not {_operand(e.a, 3)}", 3),
     E.Select: _select,
@@ -165,7 +198,8 @@ _WRITERS: dict[type[E.PrimExpr], Callable[[Any], tuple[str, int]]] = {
     E.ProducerLoad: lambda e: (_load(e.producer.name, e.indices), _ATOM),
     E.Call: _call,
     E.Let: _let,
-    E.Ramp: lambda e: (f"T.Ramp({expr_text(e.base)}, {expr_text(e.stride)}, {e.lanes})", _ATOM),
-    E.Broadcast: lambda e: (f"T.Broadcast({expr_text(e.value)}, {e.lanes})", _ATOM),
+    E.Ramp: _ramp,
+    E.Broadcast: lambda e: (f"T.Broadcast({expr_text(e.value)}, {_lanes(e.lanes)})", _ATOM),
+    E.Shuffle: _shuffle,
     E.Reduce: _reduce,
 }

@@ -310,6 +310,23 @@ def call_packed(func_name: str, *args: Any) -> PrimExpr:
     return Call("int32", "call_packed", [StringImm(func_name), *args])
 
 
+def call_kernel(source: str, launch_args: Any, *args: Any, kernel_name: str = "") -> PrimExpr:
+    """Call a kernel that is given as source text for a compiler of GPU kernels.
+
+    launch_args: the grid and the thread block, `((ceildiv(n, 64),), (64,))`.  Raises Error for a
+    kernel that is not text, without a name, or with other launch arguments.
+    """
+    if not isinstance(source, (str, StringImm)):
+        raise Error(f"call_kernel: the source expected as text, given a {type(source).__name__}")
+    if not kernel_name:
+        raise Error("call_kernel: kernel_name= expected, the function to call in the source")
+    sizes = [list(s) if isinstance(s, (list, tuple)) else [s] for s in launch_args]
+    if len(sizes) != 2 or not {len(s) for s in sizes} <= {1, 2, 3}:
+        raise Error("call_kernel: a grid and a thread block of one to three sizes each expected")
+    first = [as_expr(source), as_expr(kernel_name), *(IntImm("int32", len(s)) for s in sizes)]
+    return Call("void", "call_kernel", [*first, *sizes[0], *sizes[1], *args])
+
+
 def call_intrin(dtype: object, func_name: str, *args: Any) -> PrimExpr:
     """Call an intrinsic by name."""
     return Call(dtype, str(func_name), args)

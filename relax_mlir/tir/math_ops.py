@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 from relax_mlir.dialects import dtypes
 from relax_mlir.mlir import arith, ir, math, vector
-from relax_mlir.tir.expr import lanes_of, scalar_dtype
+from relax_mlir.tir.lanes import lanes_of, scalar_dtype, vector_type
 
 Emit = Callable[[Sequence[ir.Value], str], ir.Value]
 
@@ -105,7 +105,7 @@ def _nextafter(args: Sequence[ir.Value], dtype: str) -> ir.Value:
 
 def _like(kind: ir.Type, element: ir.Type) -> ir.Type:
     if isinstance(kind, ir.VectorType):
-        return ir.VectorType.get(kind.shape, element)
+        return ir.VectorType.get(kind.shape, element, scalable=kind.scalable_dims)
     return element
 
 
@@ -184,7 +184,7 @@ def reinterpret(value: ir.Value, dtype: str) -> ir.Value:
     """The bits of a value as another dtype; lanes may be joined or split."""
     kind = dtypes.storage(scalar_dtype(dtype))
     lanes = lanes_of(dtype)
-    target = kind if lanes == 1 else ir.VectorType.get([lanes], kind)
+    target = kind if lanes == 1 else vector_type(lanes, kind)
     pointer = dtypes.storage("handle")
     if pointer in (target, value.type):
         name = "llvm.inttoptr" if target == pointer else "llvm.ptrtoint"

@@ -46,6 +46,7 @@ from relax_mlir.tir.expr import (
     lanes_of,
     scalar_dtype,
 )
+from relax_mlir.tir.lanes import Scalable
 
 Number = int | float
 
@@ -164,7 +165,7 @@ def promote(a: Any, b: Any) -> tuple[PrimExpr, PrimExpr]:
         b = Broadcast(b, lanes_a)
     elif lanes_a != lanes_b:
         raise Error(f"cannot combine {a.dtype} and {b.dtype}: the numbers of lanes differ")
-    lanes = max(lanes_a, lanes_b)
+    lanes = lanes_b if lanes_a == 1 else lanes_a
     common = common_dtype(scalar_dtype(a.dtype), scalar_dtype(b.dtype))
     target = common if lanes == 1 else f"{common}x{lanes}"
     return cast(target, a), cast(target, b)
@@ -186,6 +187,36 @@ def common_dtype(a: str, b: str) -> str:
     if float_a:
         raise Error(f"cannot combine operands of dtype {a} and {b}: cast one of them first")
     return a if dtypes.is_unsigned(a) else b
+
+
+# -- lanes ------------------------------------------------------------------------------------
+
+
+def as_lanes(lanes: Any) -> int:
+    """A number of lanes: an integer, or Scalable of `4 * T.vscale()`.  Raises Error."""
+    if isinstance(lanes, (int, IntImm)):
+        return lanes if isinstance(lanes, Scalable) else int(lanes)
+    factor, scales, rest = 1, 0, [lanes]
+    while rest:
+        part = rest.pop()
+        if isinstance(part, Mul):
+            rest += [part.a, part.b]
+        elif isinstance(part, IntImm):
+            factor *= part.value
+        elif isinstance(part, Call) and part.op == "vscale":
+            scales += 1
+        else:
+            scales = -1
+            break
+    if scales != 1 or factor < 1:
+        message = "a vector has a constant number of lanes, or one times T.vscale()"
+        raise Error(f"{message}, not {lanes}")
+    return Scalable(factor)
+
+
+def lane_count(lanes: int) -> Any:
+    """A number of lanes as a number or, of scalable ones, as an expression."""
+    return Mul(Call("int32", "vscale", ()), int(lanes)) if isinstance(lanes, Scalable) else lanes
 
 
 # -- arithmetic ---------------------------------------------------------------------------------

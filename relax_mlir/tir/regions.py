@@ -105,7 +105,8 @@ def _bound(one: E.Range, bindings: Mapping[E.Var, E.PrimExpr]) -> Interval:
 
 def _lane_interval(index: E.PrimExpr) -> Interval:
     if isinstance(index, E.Ramp):
-        return index.base, O.add(index.base, O.multiply(index.stride, index.lanes - 1))
+        last = O.multiply(index.stride, O.lane_count(index.lanes) - 1)
+        return index.base, O.add(index.base, last)
     return index, index
 
 

@@ -6,13 +6,55 @@ from __future__ import annotations
 import pytest
 
 import relax_mlir
+from relax_mlir.dialects.tir.blocks import BlockOp
 from relax_mlir.errors import CompileError, ParseError
 from relax_mlir.ir import IRModule
+from relax_mlir.mlir import ir
 from relax_mlir.script import from_source
+from relax_mlir.tir.schedule.accesses import refresh
 
 HEADER = "import tvm\nfrom tvm.script import ir as I, tir as T\n"
 
 PROGRAMS = {
+    "vectors as long as the machine's": """
+@T.prim_func
+def func(a: T.handle, B: T.Buffer((64, 64), "int32"), c: T.handle, n: T.int32):
+    C = T.match_buffer(c, (8,), "float32xvscalex2")
+    A = T.match_buffer(a, (128,), "float32")
+    A[T.Ramp(5, 3, 4 * T.vscale())] = T.Broadcast(2, 4 * T.vscale())
+    A[T.ramp(0, 1, 4 * T.vscale())] = T.exp(A[T.ramp(n, 1, 4 * T.vscale())]) + 1.0
+    A[T.ramp(0, 1, 4 * T.vscale())] = A[T.ramp(3, 5, 4 * T.vscale())]
+    B[n, 5 : 5 + T.vscale() * 8] = T.Ramp(n, 3, T.vscale() * 8) + 7
+    mask = T.meta_var(T.get_active_lane_mask("uint1xvscalex4", 0, n))
+    loaded = T.meta_var(B.vload([0, T.Ramp(0, 4, T.vscale() * 4)], predicate=mask))
+    B.vstore([0, T.Ramp(0, 2, T.vscale() * 4)], loaded, predicate=mask)
+    C[3] = T.Broadcast(T.float32(1), T.vscale() * 2)
+    for j in T.vectorized(T.vscale() * 4):
+        A[j] = A[j + n]
+    A[0 : T.vscale() * 4] = A.vload([T.Ramp(0, 1, T.vscale() * 4)], dtype="float32xvscalex4")
+""",
+    "lanes of vectors": """
+@T.prim_func
+def func(
+    x: T.int32, y: T.int32, A: T.Buffer((8,), "float32x4"), B: T.Buffer((8,), "float32"),
+    C: T.Buffer((8,), "float32x8"), D: T.Buffer((8,), "float32x2"), E: T.Buffer((1,), "int32x2"),
+):
+    E[0] = T.Shuffle([x, y], [0, 1])
+    B[0] = T.Shuffle([A[0]], [3]) + T.Shuffle([A[1]], indices=[x % 4])
+    A[0] = T.Shuffle([A[0]], [3, 2, 1, 0])
+    A[1] = T.Shuffle([A[0], A[2]], [3, 4, 5, 0])
+    C[1] = T.Shuffle([D[0], D[1], A[0]], [7, 1, 2, 3, 4, 5, 6, 0])
+    D[3] = T.Shuffle([B[x], B[y]], [0, 1])
+""",
+    "kernels as source": """
+@T.prim_func
+def func(x: T.handle, n: T.int32):
+    A = T.match_buffer(x, (n,), "float32")
+    T.call_kernel(
+        "extern \\"C\\" __global__ void add(float* a, int n) {\\n\\ta[0] += n;\\n}",
+        ((T.ceildiv(n, 64),), (64, 2)), A.data, n, kernel_name="add",
+    )
+""",
     "views of one element": """
 @T.prim_func
 def func(a: T.handle, c: T.handle) -> None:
@@ -344,3 +386,57 @@ def test_modules_under_other_names_are_the_same_modules() -> None:
     assert other is expr
     with pytest.raises(ImportError, match="nothing_of_this_name"):
         import relax_mlir.tirx.nothing_of_this_name  # noqa: F401
+
+
+def test_scalable_vectors_are_refused_by_name_and_line() -> None:
+    program = """
+@T.prim_func
+def func(A: T.Buffer((128,), "float32")):
+    A[T.ramp(0, 1, 4 * T.vscale())] = A[T.ramp(3, 1, 4 * T.vscale())]
+"""
+    with pytest.raises(CompileError, match=r"vector<\[4\]xf32> of 'vector.load' at .*:6:5"):
+        relax_mlir.compile(round_trips(program), "llvm")
+    wrong = program.replace("4 * T.vscale())]\n", "T.vscale() * T.vscale())]\n")
+    with pytest.raises(ParseError, match="constant number of lanes, or one times"):
+        from_source(HEADER + wrong)
+
+
+def test_a_kernel_needs_its_name_and_sizes() -> None:
+    program = """
+@T.prim_func
+def func(A: T.Buffer((128,), "float32")):
+    T.call_kernel("void f() {}", ((1,), (64,)), A.data, kernel_name="f")
+"""
+    with pytest.raises(CompileError, match="no code generator for the intrinsic 'call_kernel'"):
+        relax_mlir.compile(round_trips(program), "llvm")
+    with pytest.raises(ParseError, match="kernel_name= expected"):
+        from_source(HEADER + program.replace(', kernel_name="f"', ""))
+    with pytest.raises(ParseError, match="a grid and a thread block"):
+        from_source(HEADER + program.replace("((1,), (64,))", "((1,),)"))
+
+
+def test_a_schedule_sees_masked_accesses() -> None:
+    """What a masked store may write is not read before it."""
+    program = """
+@T.prim_func
+def func(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
+    for i in range(2):
+        with T.block("first"):
+            vi = T.axis.spatial(2, i)
+            T.reads(A[vi * 4 : vi * 4 + 4])
+            T.writes(B[vi * 4 : vi * 4 + 4])
+            mask = T.meta_var(T.Broadcast(A[0] < 1.0, 4))
+            B.vstore([T.Ramp(vi * 4, 1, 4)], T.Broadcast(T.float32(1), 4), predicate=mask)
+"""
+    module = round_trips(program)
+    blocks: list[BlockOp] = []
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        if op.name == "tir.block":
+            blocks.append(op.opview)  # type: ignore[arg-type]
+        return ir.WalkResult.ADVANCE
+
+    module.state.module.operation.walk(visit)
+    with module.state.module.context, ir.Location.unknown():
+        refresh(blocks[0])
+    assert "T.writes(B[vi * 4:vi * 4 + 4])" in module.script()

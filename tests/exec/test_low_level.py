@@ -318,3 +318,27 @@ for i, j in T.grid(4, 50):
     found = np.zeros((10, 10), "int32")
     build(mod)["main"](a, x, found)
     np.testing.assert_array_equal(found, a[np.arange(10) // 2][:, x])
+
+
+def test_lanes_of_vectors_are_taken_and_joined() -> None:
+    parameters = (
+        'A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32"), '
+        'C: T.Buffer((8,), "float32"), n: T.int32'
+    )
+    body = """
+low = A[0:4:1]
+high = A[4:8:1]
+B[0:4] = T.Shuffle([low, high], [7, 0, 4, 3])
+B[4:8] = T.Shuffle([T.Shuffle([low], [2]), C[5], high], [3, 0, 1, 5])
+C[0] = T.Shuffle([high], [n])
+C[1] = T.Shuffle([high], [2]) + T.Shuffle([T.Shuffle([low], [3, 2, 1, 0])], [n])
+"""
+    given = np.random.default_rng(3).standard_normal(8).astype("float32")
+    places = np.arange(8, dtype="float32")
+    run = build(module(body, parameters))["main"]
+    for lane in (0, 3):
+        made, found = np.zeros(8, "float32"), places.copy()
+        run(given, made, found, lane)
+        np.testing.assert_array_equal(made[:4], given[[7, 0, 4, 3]])
+        np.testing.assert_array_equal(made[4:], [given[5], given[2], places[5], given[7]])
+        np.testing.assert_array_equal(found[:2], [given[4 + lane], given[6] + given[3 - lane]])

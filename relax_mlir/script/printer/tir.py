@@ -26,6 +26,7 @@ from relax_mlir.script.printer.tir_lets import needs_name
 from relax_mlir.tir import expr as E
 from relax_mlir.tir.buffer import Buffer
 from relax_mlir.tir.expr_text import expr_text
+from relax_mlir.tir.lanes import lanes_of_type
 
 if TYPE_CHECKING:
     from relax_mlir.tir.function import PrimFunc
@@ -287,7 +288,7 @@ class PrimFuncPrinter:
         target = [self.reader.read(i, buffer.index_dtype) for i in indices]
         stored = self.reader.read(value, buffer.dtype)
         if op.name == "vector.store":
-            lanes = value.type.shape[0]
+            lanes = lanes_of_type(value.type)
             target[-1] = E.Ramp(target[-1], E.IntImm(target[-1].dtype, 1), lanes)
         load = raw(E.BufferLoad, buffer.dtype, buffer=buffer, indices=tuple(target))
         self.printer.line(f"{expr_text(load)} = {expr_text(stored)}")

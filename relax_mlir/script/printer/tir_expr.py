@@ -20,7 +20,7 @@ from relax_mlir.mlir import arith, ir
 from relax_mlir.tir import expr as E
 from relax_mlir.tir.affine_text import constant_first, readable
 from relax_mlir.tir.buffer import Buffer
-from relax_mlir.tir.linear import difference
+from relax_mlir.tir.lanes import lanes_of_type
 
 
 class ExprReader:
@@ -99,7 +99,7 @@ def natural_dtype(kind: ir.Type) -> str:
     if isinstance(kind, ir.IndexType):
         return "int32"
     if isinstance(kind, ir.VectorType):
-        return f"{dtypes.from_mlir(kind.element_type)}x{kind.shape[0]}"
+        return f"{dtypes.from_mlir(kind.element_type)}x{lanes_of_type(kind)}"
     return dtypes.from_mlir(kind)
 
 
@@ -116,7 +116,7 @@ def _constant(reader: ExprReader, op: ir.Operation, hint: str | None) -> E.PrimE
     if isinstance(kind, ir.VectorType):
         splat = ir.DenseElementsAttr(attribute).get_splat_value()
         scalar = E.scalar_dtype(hint) if hint else E.scalar_dtype(dtype)
-        return E.Broadcast(_number(splat, kind.element_type, scalar), kind.shape[0])
+        return E.Broadcast(_number(splat, kind.element_type, scalar), lanes_of_type(kind))
     return _number(attribute, kind, hint or dtype)
 
 
@@ -227,6 +227,9 @@ def _binary(node: type[E.PrimExpr], unsigned: bool = False) -> Reader:
         return raw(node, dtype, a=a, b=b)
 
     return read
+
+
+add_integers = _binary(E.Add)
 
 
 def _logical(node: type[E.PrimExpr], intrinsic: str) -> Reader:
@@ -402,90 +405,10 @@ def _load(reader: ExprReader, op: ir.Operation, hint: str | None) -> E.PrimExpr:
     return raw(E.BufferLoad, buffer.dtype, buffer=buffer, indices=indices)
 
 
-def _vector_load(reader: ExprReader, op: ir.Operation, hint: str | None) -> E.PrimExpr:
-    buffer = reader.buffer(op.operands[0])
-    lanes = op.results[0].type.shape[0]
-    *outer, start = [reader.read(v, buffer.index_dtype) for v in list(op.operands)[1:]]
-    ramp = E.Ramp(start, E.IntImm(start.dtype, 1), lanes)
-    return raw(E.BufferLoad, f"{buffer.dtype}x{lanes}", buffer=buffer, indices=(*outer, ramp))
-
-
-def masked_place(
-    reader: ExprReader,
-    memory: ir.Value,
-    places: list[ir.Value],
-    lanes: int,
-    steps: ir.Value | None = None,
-) -> Any:
-    """The vector access of a masked load or store; `steps` are the lanes' distances from the
-    first one, if not one each."""
-    buffer = reader.buffer(memory)
-    *outer, start = [reader.read(v, buffer.index_dtype) for v in places]
-    stride = 1
-    if steps is not None:
-        distances = list(ir.DenseIntElementsAttr(_constant_of(steps)))
-        stride = distances[1] if len(distances) > 1 else 1
-        if distances != [lane * stride for lane in range(lanes)]:
-            raise Error(f"lanes at {distances} have no TVMScript spelling")
-    ramp = E.Ramp(start, E.IntImm(start.dtype, stride), lanes)
-    return raw(E.BufferLoad, f"{buffer.dtype}x{lanes}", buffer=buffer, indices=(*outer, ramp))
-
-
-def _masked_load(reader: ExprReader, op: ir.Operation, hint: str | None) -> E.PrimExpr:
-    memory, *places, mask, other = list(op.operands)
-    stored = _constant_of(other)
-    if not isinstance(stored, ir.DenseElementsAttr) or not stored.is_splat or (
-        getattr(stored.get_splat_value(), "value", None) != 0
-    ):
-        raise Error(f"a masked load whose other lanes are not zero has no TVMScript spelling: {op}")
-    steps = places.pop() if op.name == "vector.gather" else None
-    load = masked_place(reader, memory, places, op.results[0].type.shape[0], steps)
-    return raw(E.Call, load.dtype, op="masked_load", args=(load, reader.read(mask)))
-
-
-def _constant_of(value: ir.Value) -> ir.Attribute | None:
-    owner = value.owner
-    if isinstance(owner, ir.Block) or owner.name != "arith.constant":
-        return None
-    return owner.attributes["value"]
-
-
-def _broadcast(reader: ExprReader, op: ir.Operation, hint: str | None) -> E.PrimExpr:
-    lanes = op.results[0].type.shape[0]
-    return E.Broadcast(reader.read(op.operands[0], E.scalar_dtype(hint) if hint else None), lanes)
-
-
 def _dimension(reader: ExprReader, op: ir.Operation, hint: str | None) -> E.PrimExpr:
     axis = reader.read(op.operands[1])
     assert isinstance(axis, E.IntImm)
     return reader.buffer(op.operands[0]).shape[axis.value]
-
-
-def _from_elements(reader: ExprReader, op: ir.Operation, hint: str | None) -> E.PrimExpr:
-    """Lanes that are `base + i * stride`, or loads from such places: a ramp."""
-    lanes = [reader.read(v, E.scalar_dtype(hint) if hint else None) for v in op.operands]
-    first = lanes[0]
-    if all(isinstance(lane, E.BufferLoad) for lane in lanes):
-        loads = [lane for lane in lanes if isinstance(lane, E.BufferLoad)]
-        ramp = _ramp([load.indices[-1] for load in loads])
-        outer = {tuple(map(E.structural_key, load.indices[:-1])) for load in loads}
-        buffer = loads[0].buffer
-        if ramp is not None and len(outer) == 1 and all(x.buffer is buffer for x in loads):
-            dtype = f"{buffer.dtype}x{len(lanes)}"
-            indices = (*loads[0].indices[:-1], ramp)
-            return raw(E.BufferLoad, dtype, buffer=buffer, indices=indices)
-    ramp = _ramp(lanes) if dtypes.is_integer(first.dtype) else None
-    if ramp is None:
-        raise Error(f"a vector of unrelated elements has no TVMScript spelling: {op}")
-    return ramp
-
-
-def _ramp(lanes: list[E.PrimExpr]) -> E.Ramp | None:
-    steps = [difference(lane, lanes[0]) for lane in lanes]
-    stride = steps[1] if len(steps) > 1 else 1
-    if stride is None or steps != [i * stride for i in range(len(lanes))]:
-        return None
-    return E.Ramp(lanes[0], E.IntImm(lanes[0].dtype, stride), len(lanes))
 
 
 def _if_then_else(reader: ExprReader, op: ir.Operation, hint: str | None) -> E.PrimExpr:
@@ -546,7 +469,8 @@ READERS: dict[str, Reader] = {
     "affine.apply": _apply,
     "arith.index_cast": _index_cast,
     "arith.index_castui": _index_cast,
-    **{f"arith.{op}": _binary(E.Add) for op in ("addf", "addi")},
+    "arith.addf": _binary(E.Add),
+    "arith.addi": add_integers,
     **{f"arith.{op}": _binary(E.Mul) for op in ("mulf", "muli")},
     "arith.subf": _binary(E.Sub),
     "arith.subi": _subtract,
@@ -579,11 +503,6 @@ READERS: dict[str, Reader] = {
     **{f"math.{op}": _intrinsic(name) for op, name in _MATH.items()},
     "memref.load": _load,
     "memref.dim": _dimension,
-    "vector.load": _vector_load,
-    "vector.maskedload": _masked_load,
-    "vector.gather": _masked_load,
-    "vector.broadcast": _broadcast,
-    "vector.from_elements": _from_elements,
     "scf.if": _if_then_else,
     "tir.call": read_call,
 }
@@ -592,8 +511,8 @@ READERS: dict[str, Reader] = {
 __all__ = [
     "READERS",
     "ExprReader",
+    "add_integers",
     "is_constant",
-    "masked_place",
     "natural_dtype",
     "raw",
     "read_call",

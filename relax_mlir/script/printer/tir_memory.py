@@ -12,10 +12,12 @@ from relax_mlir.dialects.attributes import from_attribute
 from relax_mlir.ir.text import name_of
 from relax_mlir.mlir import ir
 from relax_mlir.script.printer.core import literal
-from relax_mlir.script.printer.tir_expr import READERS, ExprReader, masked_place, raw
+from relax_mlir.script.printer.tir_expr import READERS, ExprReader, raw
+from relax_mlir.script.printer.tir_vectors import everywhere, masked_place
 from relax_mlir.tir import expr as E
 from relax_mlir.tir.buffer import Buffer
 from relax_mlir.tir.expr_text import expr_text
+from relax_mlir.tir.lanes import Scalable, lanes_of_type
 
 if TYPE_CHECKING:
     from relax_mlir.script.printer.tir import PrimFuncPrinter
@@ -128,12 +130,11 @@ def masked_store(printer: PrimFuncPrinter, op: ir.Operation) -> None:
     """`A.vstore([T.Ramp(i, 1, 4)], value, predicate=mask)`; with all lanes, an assignment."""
     memory, *places, mask, value = list(op.operands)
     steps = places.pop() if op.name == "vector.scatter" else None
-    lanes = ir.VectorType(value.type).shape[0]
+    lanes = lanes_of_type(value.type)
     place = masked_place(printer.reader, memory, places, lanes, steps)
     stored = expr_text(printer.reader.read(value, place.buffer.dtype))
     predicate = printer.reader.read(mask)
-    lane = predicate.value if isinstance(predicate, E.Broadcast) else predicate
-    if op.name == "vector.scatter" and isinstance(lane, E.IntImm) and lane.value:
+    if op.name == "vector.scatter" and everywhere(predicate):
         printer.printer.line(f"{expr_text(place)} = {stored}")
         return
     indices = ", ".join(expr_text(i) for i in place.indices)
@@ -153,6 +154,7 @@ def _address(reader: ExprReader, op: ir.Operation, hint: str | None) -> E.PrimEx
     indices = [reader.read(v, buffer.index_dtype) for v in list(op.operands)[1:]]
     if "lanes" in op.attributes:
         lanes = from_attribute(op.attributes["lanes"])
+        lanes = Scalable(lanes) if "scalable" in op.attributes else lanes
         indices[-1] = E.Ramp(indices[-1], E.IntImm(indices[-1].dtype, 1), lanes)
     place = raw(E.BufferLoad, buffer.dtype, buffer=buffer, indices=tuple(indices))
     return raw(E.Call, "handle", op="address_of", args=(place,))
@@ -181,11 +183,6 @@ def _bits(reader: ExprReader, op: ir.Operation, hint: str | None) -> E.PrimExpr:
     return raw(E.Call, natural, op="reinterpret", args=(value,))
 
 
-def _extract(reader: ExprReader, op: ir.Operation, hint: str | None) -> E.PrimExpr:
-    """The only lane of a bitcast."""
-    return reader.read(op.operands[0], hint)
-
-
 def _reducer(reader: ExprReader, op: ir.Operation, hint: str | None) -> E.PrimExpr:
     """`T.comm_reducer(lambda x, y: x + y, [identity])` as a name: it is only ever a node."""
     block = op.regions[0].blocks[0]
@@ -208,7 +205,6 @@ READERS.update(
         "llvm.inttoptr": _reinterpret("handle"),
         "llvm.ptrtoint": _reinterpret(),
         "vector.bitcast": _bits,
-        "vector.extract": _extract,
         "tir.comm_reducer": _reducer,
     }
 )

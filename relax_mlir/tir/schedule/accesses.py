@@ -203,15 +203,15 @@ class _Body:
 
     def _visit(self, op: ir.Operation) -> None:
         name = op.name
-        if name in _LOADS:
+        if name in _OF_THE_WHOLE or _is_scalable(op):
+            buffers = [v for v in op.operands if isinstance(v.type, ir.MemRefType)]
+            self.handed.update(root_buffer(buffer) for buffer in buffers)
+        elif name in _LOADS:
             _add_element(op, _LOADS[name], self.reads)
         elif name in _STORES:
             _add_element(op, _STORES[name], self.writes)
         elif name == "tir.alloc_buffer":
             self.local.add(op.results[0])
-        elif name in _OF_THE_WHOLE:
-            buffers = [v for v in op.operands if isinstance(v.type, ir.MemRefType)]
-            self.handed.update(root_buffer(buffer) for buffer in buffers)
 
 
 def _add_element(op: ir.Operation, position: int, boxes: _Boxes) -> None:
@@ -254,8 +254,19 @@ EXPLICIT = {"read": "explicit_read_region", "write": "explicit_write_region"}
 """The annotations that number the regions a user declared, which stay as they are."""
 
 
-_OF_THE_WHOLE = ("memref.subview", "tir.call", "tir.address_of", "tir.buffer_data")
-"""What hands a buffer to code whose accesses are not seen."""
+_OF_THE_WHOLE = (
+    "memref.subview", "tir.call", "tir.address_of", "tir.buffer_data", "vector.gather",
+    "vector.scatter", "vector.maskedload", "vector.maskedstore",
+)  # fmt: skip
+"""What hands a buffer to code whose accesses are not seen, or depend on a mask."""
+
+
+def _is_scalable(op: ir.Operation) -> bool:
+    """A vector access whose number of lanes the machine chooses."""
+    if op.name not in ("vector.load", "vector.store"):
+        return False
+    vector = op.results[0].type if op.name == "vector.load" else op.operands[0].type
+    return any(ir.VectorType(vector).scalable_dims)
 
 
 def refresh(block: BlockOp) -> None:
