@@ -15,6 +15,7 @@ from relax_mlir.lowering.tir_to_linalg.conditions import (
 )
 from relax_mlir.lowering.tir_to_linalg.linear import Linear, is_inside, linear, variables_in
 from relax_mlir.lowering.tir_to_linalg.nest import Nest
+from relax_mlir.lowering.tir_to_scf.structure import index_value
 from relax_mlir.mlir import arith, dynamic, ir, linalg, memref, scf
 
 __all__ = ["PieceEmitter"]
@@ -125,7 +126,7 @@ class PieceEmitter:
     def loop(self, variable: int) -> Iterator[ir.Value]:
         """A loop over the piece's range of a variable."""
         low, high = self.lows[variable], _sum(self.lows[variable], self.sizes[variable])
-        loop = scf.ForOp(_value(low), _value(high), _value(1))
+        loop = scf.ForOp(index_value(low), index_value(high), index_value(1))
         with ir.InsertionPoint(loop.body):
             yield loop.induction_variable
             scf.YieldOp([])
@@ -143,8 +144,8 @@ class PieceEmitter:
             return bound
         if isinstance(bound, Clamped):
             position, low, high = map(self._bound, (bound.position, bound.low, bound.high))
-            inside = arith.minsi(_value(position), _value(high))
-            return arith.maxsi(inside, _value(low))
+            inside = arith.minsi(index_value(position), index_value(high))
+            return arith.maxsi(inside, index_value(low))
         return self._offset(bound)
 
     def _offset(self, index: Linear) -> Size:
@@ -253,11 +254,7 @@ class _Cloner:
             return self.emitter.positions[position]
         assert self.inside_generic, "positions of gathers do not depend on inner variables"
         index = linalg.IndexOp(self.emitter.inner.index(position)).result
-        return _value(_sum(self.emitter.lows[position], index))
-
-
-def _value(size: Size) -> ir.Value:
-    return arith.constant(ir.IndexType.get(), size) if isinstance(size, int) else size
+        return index_value(_sum(self.emitter.lows[position], index))
 
 
 def _sum(left: Size, right: Size) -> Size:
@@ -266,7 +263,7 @@ def _sum(left: Size, right: Size) -> Size:
     for one, other in ((left, right), (right, left)):
         if isinstance(one, int) and one == 0:
             return other
-    return arith.addi(_value(left), _value(right))
+    return arith.addi(index_value(left), index_value(right))
 
 
 def _difference(left: Size, right: Size) -> Size:
@@ -274,18 +271,18 @@ def _difference(left: Size, right: Size) -> Size:
         return left - right
     if isinstance(right, int) and right == 0:
         return left
-    return arith.subi(_value(left), _value(right))
+    return arith.subi(index_value(left), index_value(right))
 
 
 def _scaled(size: Size, factor: int) -> Size:
     if isinstance(size, int):
         return size * factor
-    return size if factor == 1 else arith.muli(size, _value(factor))
+    return size if factor == 1 else arith.muli(size, index_value(factor))
 
 
 def _buffer_size(buffer: ir.Value, type_: ir.MemRefType, axis: int) -> Size:
     if type_.is_dynamic_dim(axis):
-        return memref.dim(buffer, _value(axis))
+        return memref.dim(buffer, index_value(axis))
     return type_.get_dim_size(axis)
 
 

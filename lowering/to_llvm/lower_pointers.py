@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from relax_mlir.dialects import dtypes
 from relax_mlir.errors import CompileError
 from relax_mlir.lowering.passes import ModuleState, Pass, register_pass
+from relax_mlir.lowering.tir_to_scf.structure import index_value
 from relax_mlir.lowering.to_llvm.ffi_abi import memref_descriptor
 from relax_mlir.lowering.to_llvm.ffi_signature import is_prim_func, symbol_name
 from relax_mlir.lowering.to_llvm.llvm_module import pointer_type
@@ -138,12 +139,8 @@ def _compact(shape: Sequence[int | ir.Value]) -> list[int | ir.Value]:
         if isinstance(size, int) and isinstance(last, int):
             steps.insert(0, size * last)
         else:
-            steps.insert(0, arith.muli(_value(size), _value(last)))
+            steps.insert(0, arith.muli(index_value(size), index_value(last)))
     return steps
-
-
-def _value(size: int | ir.Value) -> ir.Value:
-    return arith.constant(ir.IndexType.get(), size) if isinstance(size, int) else size
 
 
 def _reinterpret(
@@ -156,7 +153,7 @@ def _reinterpret(
     # The declared type says what is constant; the operation's attributes have to agree.
     strides, _ = kind.get_strides_and_offset()
     groups = [(shape, list(kind.shape)), (steps, strides)]
-    values = [[_value(v) for v, s in zip(g, static, strict=True) if s == dynamic()]
+    values = [[index_value(v) for v, s in zip(g, static, strict=True) if s == dynamic()]
               for g, static in groups]  # fmt: skip
     return memref.ReinterpretCastOp(
         kind, source, [], values[0], values[1], [offset], list(kind.shape), list(strides)
@@ -176,8 +173,8 @@ def _of_pointer(
     whole = ir.Operation.create("llvm.mlir.poison", [struct]).result
     parts = [(data, [0]), (data, [1]), (arith.constant(wide, offset), [2])]
     for axis, (size, step) in enumerate(zip(shape, steps, strict=True)):
-        parts.append((arith.index_cast(wide, _value(size)), [3, axis]))
-        parts.append((arith.index_cast(wide, _value(step)), [4, axis]))
+        parts.append((arith.index_cast(wide, index_value(size)), [3, axis]))
+        parts.append((arith.index_cast(wide, index_value(step)), [4, axis]))
     for part, position in parts:
         whole = ir.Operation.create(
             "llvm.insertvalue",

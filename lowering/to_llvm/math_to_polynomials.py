@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from relax_mlir.lowering.passes import ModuleState, Pass, register_pass
+from relax_mlir.lowering.tir_to_scf.structure import enclosing
 from relax_mlir.lowering.to_llvm.integer_power import expand_ipowi
 from relax_mlir.lowering.to_llvm.polynomials import EXPANSIONS, Emitter
 from relax_mlir.mlir import ir
@@ -49,19 +50,10 @@ def _element_type(op: ir.Operation) -> ir.Type | None:
     return element if expanded else None
 
 
-def _is_in_kernel(op: ir.Operation) -> bool:
-    outer = op.parent
-    while outer is not None:
-        if outer.operation.name == "gpu.module":
-            return True
-        outer = outer.operation.parent
-    return False
-
-
 def _expand(op: ir.Operation) -> ir.Value:
     type_ = op.results[0].type
     shape = list(type_.shape) if isinstance(type_, ir.VectorType) else None
-    emitter = Emitter(shape, portable=_is_in_kernel(op))
+    emitter = Emitter(shape, portable=enclosing(op, "gpu.module") is not None)
     is_narrow = not isinstance(_element_type(op), ir.F32Type)
     operands = list(op.operands)
     if is_narrow:
