@@ -24,6 +24,7 @@ from relax_mlir.ir.state import ModuleState
 from relax_mlir.lowering.passes import Pass, register_pass
 from relax_mlir.lowering.tir_to_gpu.kernel_roots import describe, function_name, inside
 from relax_mlir.lowering.tir_to_gpu.limits import compute_capability
+from relax_mlir.lowering.tir_to_gpu.recompute import recompute_operands
 from relax_mlir.mlir import ir
 from relax_mlir.tir.schedule import nest
 from relax_mlir.tir.schedule.index import Index, as_index, leaf, mod
@@ -274,26 +275,12 @@ class _Pipeline:
         value = write(iteration, at, op.location)
         made = op.clone(ip=at).operation
         known: dict[ir.Value, ir.Value] = {nest.loop_var(self.loop): value}
-        place = ir.InsertionPoint(made)
-        for inner in [made, *inside(made)]:
-            for number, operand in enumerate(inner.operands):
-                inner.operands[number] = self._again(operand, known, place)
+        recompute_operands(made, known, ir.InsertionPoint(made), self._is_of_an_iteration)
 
-    def _again(
-        self, value: ir.Value, known: dict[ir.Value, ir.Value], at: ir.InsertionPoint
-    ) -> ir.Value:
-        """A value that the loop's body computes, computed for another iteration."""
-        if value in known:
-            return known[value]
+    def _is_of_an_iteration(self, value: ir.Value) -> bool:
+        """Whether a value is one that the loop's body computes."""
         owner = value.owner
-        if isinstance(owner, ir.Block) or owner.operation.block != self.loop.block:
-            return value
-        made = owner.operation.clone(ip=at).operation
-        for number, operand in enumerate(owner.operation.operands):
-            made.operands[number] = self._again(operand, known, at)
-        for old, new in zip(owner.operation.results, made.results, strict=True):
-            known[old] = new
-        return known[value]
+        return not isinstance(owner, ir.Block) and owner.operation.block == self.loop.block
 
 
 def _mark_copies(op: ir.Operation) -> None:

@@ -8,7 +8,6 @@ is made once, and each reduction step is run for all of them before the next.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from relax_mlir.dialects.tir.blocks import BlockOp
@@ -17,7 +16,13 @@ from relax_mlir.dialects.tir.loops import ForOp
 from relax_mlir.ir.state import ModuleState
 from relax_mlir.lowering.passes import Pass, register_pass
 from relax_mlir.lowering.tir_to_gpu.buffers import is_private_scope
-from relax_mlir.lowering.tir_to_gpu.kernel_roots import VIRTUAL, inside, thread_loops
+from relax_mlir.lowering.tir_to_gpu.kernel_roots import (
+    VIRTUAL,
+    inside,
+    is_at_or_inside,
+    thread_loops,
+)
+from relax_mlir.lowering.tir_to_gpu.recompute import recompute_operands
 from relax_mlir.mlir import ir
 from relax_mlir.tir.schedule import nest
 from relax_mlir.tir.schedule.index import Index, as_index
@@ -153,36 +158,10 @@ def _wrap(loop: ForOp, op: ir.Operation) -> None:
     op.detach_from_parent()
     made.block.append(op)
     copies: dict[ir.Value, ir.Value] = {variable: nest.loop_var(made)}
-    for inner in list(_with_inside(op)):
-        for number, value in enumerate(inner.operands):
-            if _comes_from(value, variable):
-                inner.operands[number] = _copy(value, copies, op)
 
+    def changes(value: ir.Value) -> bool:
+        producer = value.owner
+        outside = isinstance(producer, ir.Block) or not is_at_or_inside(producer.operation, op)
+        return outside and _comes_from(value, variable)
 
-def _with_inside(op: ir.Operation) -> Iterator[ir.Operation]:
-    yield op
-    yield from inside(op)
-
-
-def _copy(value: ir.Value, copies: dict[ir.Value, ir.Value], before: ir.Operation) -> ir.Value:
-    """A value computed again from the new loop's variable; what is inside of `before` stays."""
-    if value in copies:
-        return copies[value]
-    owner = value.owner
-    if isinstance(owner, ir.Block) or _is_inside(owner.operation, before):
-        return value
-    made = owner.operation.clone(ip=ir.InsertionPoint(before)).operation
-    for number, operand in enumerate(owner.operation.operands):
-        made.operands[number] = _copy(operand, copies, before)
-    for old, new in zip(owner.operation.results, made.results, strict=True):
-        copies[old] = new
-    return copies[value]
-
-
-def _is_inside(op: ir.Operation, outer: ir.Operation) -> bool:
-    current = op.parent
-    while current is not None:
-        if current.operation == outer:
-            return True
-        current = current.operation.parent
-    return False
+    recompute_operands(op, copies, ir.InsertionPoint(op), changes)

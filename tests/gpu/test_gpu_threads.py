@@ -49,6 +49,27 @@ def test_virtual_threads(order):
     assert "memref<4x16xf32, #gpu.address_space<workgroup>>" in text
 
 
+def test_virtual_threads_at_an_index_that_was_stored():
+    @T.prim_func
+    def main(
+        A: T.Buffer((8,), "float32"), I: T.Buffer((4,), "int32"), B: T.Buffer((8,), "float32")
+    ):
+        row = T.alloc_buffer((1,), "int32", scope="local")
+        for _ in T.thread_binding(1, thread="blockIdx.x"):
+            for vy in T.thread_binding(2, thread="vthread"):
+                for tx in T.thread_binding(4, thread="threadIdx.x"):
+                    with T.block("row"):
+                        v = T.axis.spatial(4, tx)
+                        row[0] = I[v]
+                    with T.block("B"):
+                        v = T.axis.spatial(8, row[0] * 2 + vy)
+                        B[v] = A[v] + T.float32(1)
+
+    a, b = RNG.standard_normal(8).astype("f"), np.zeros(8, "f")
+    run_emulated(main, a, np.array([3, 1, 0, 2], "int32"), b)
+    np.testing.assert_array_equal(b, a + 1)
+
+
 def test_one_thread_writes_what_all_would():
     @T.prim_func
     def main(
