@@ -13,6 +13,11 @@ class Reference(str):
     """The name of a parameter or buffer that an attribute refers to; in MLIR a symbol (`@A`)."""
 
 
+def integers(value: Any) -> list[int]:
+    """The integers of an attribute that is one of them or a list."""
+    return [value] if isinstance(value, int) else list(value)
+
+
 def to_attribute(value: Any) -> ir.Attribute:
     """An attribute holding `value`.
 

@@ -295,8 +295,9 @@ def _divide(name: str, left: _Poly, divisor: int) -> _Poly:
 
 
 def _format(poly: _Poly) -> Dim:
-    if _constant(poly) is not None:
-        return _constant(poly)  # type: ignore[return-value]
+    constant = _constant(poly)
+    if constant is not None:
+        return constant
     text = ""
     # Symbols first, the constant last, as TVM prints `n * 2 + 1`.
     for factors, k in sorted(poly.items(), key=lambda term: (not term[0], term[0])):

@@ -55,10 +55,10 @@ def _parts(kinds: Kinds, attributes: Attributes) -> ir.Type:
     if info.dims is None:
         return info.to_type()
     axis = infer.normalize_axis(attributes["axis"], info.ndim)
-    sizes = list(info.dims)
-    if isinstance(sizes[axis], int) and sizes[axis] % count:  # type: ignore[operator]
-        raise InferError(f"dimension {axis} is {sizes[axis]}, which {count} workers cannot share")
-    sizes[axis] = dim_algebra.exact_divide(sizes[axis], count)
+    sizes, whole = list(info.dims), info.dims[axis]
+    if isinstance(whole, int) and whole % count:
+        raise InferError(f"dimension {axis} is {whole}, which {count} workers cannot share")
+    sizes[axis] = dim_algebra.exact_divide(whole, count)
     return info.with_dims(sizes).to_type()
 
 

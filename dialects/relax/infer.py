@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from relax_mlir.dialects import dims as dim_algebra
 from relax_mlir.dialects import dtypes
+from relax_mlir.dialects.attributes import integers
 from relax_mlir.dialects.dims import Dim
 from relax_mlir.dialects.relax import types
 from relax_mlir.dialects.relax.spec import NO_DTYPE, InferError
@@ -92,10 +93,10 @@ def normalize_axes(axis: object, ndim: int, what: str = "axis") -> tuple[int, ..
     """Non-negative axes from None (all of them), an integer or a list; refuses repeated ones."""
     if axis is None:
         return tuple(range(ndim))
-    given = [axis] if isinstance(axis, int) else list(axis)  # type: ignore[call-overload]
+    given = integers(axis)
     axes = tuple(normalize_axis(a, ndim, what) for a in given)
     if len(set(axes)) != len(axes):
-        raise InferError(f"{what} {list(given)} names a dimension twice")
+        raise InferError(f"{what} {given} names a dimension twice")
     return axes
 
 

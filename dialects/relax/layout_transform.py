@@ -32,8 +32,8 @@ def transformed_dims(index_map: ir.AffineMap, dims: Sequence[Dim]) -> tuple[Dim,
     tree = ast.parse(map_text(index_map), mode="eval").body
     assert isinstance(tree, ast.Lambda) and isinstance(tree.body, ast.Tuple)
     sizes = {f"i{axis}": dim for axis, dim in enumerate(dims)}
-    found = [_size(node, sizes) for node in tree.body.elts]
-    return None if None in found else tuple(found)  # type: ignore[arg-type]
+    found = [size for node in tree.body.elts if (size := _size(node, sizes)) is not None]
+    return tuple(found) if len(found) == len(tree.body.elts) else None
 
 
 def _size(node: ast.expr, sizes: Mapping[str, Dim]) -> Dim | None:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from relax_mlir.dialects import dims as dim_algebra
+from relax_mlir.dialects.attributes import integers
 from relax_mlir.dialects.dims import Dim
 from relax_mlir.dialects.relax import types
 from relax_mlir.dialects.relax.spec import InferError
@@ -77,7 +78,7 @@ def dims_of(sizes: Mapping[str, Dim], layout: str) -> tuple[Dim, ...]:
 
 def per_dimension(value: object, count: int, what: str) -> tuple[int, ...]:
     """One integer a spatial dimension, from one for all of them or a list."""
-    given = [value] if isinstance(value, int) else list(value)  # type: ignore[call-overload]
+    given = integers(value)
     if len(given) == 1:
         given *= count
     if len(given) != count:
@@ -87,9 +88,7 @@ def per_dimension(value: object, count: int, what: str) -> tuple[int, ...]:
 
 def padding_pairs(value: object, count: int) -> list[tuple[int, int]]:
     """(before, after) a spatial dimension, from one number, one a dimension, or both ends."""
-    given: Sequence[int] = (
-        [value] if isinstance(value, int) else list(value)  # type: ignore[call-overload]
-    )
+    given = integers(value)
     if len(given) == 2 * count:
         return list(zip(given[:count], given[count:], strict=True))
     if len(given) not in (1, count):

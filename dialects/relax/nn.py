@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from relax_mlir.dialects.attributes import integers
 from relax_mlir.dialects.relax import infer, types
 from relax_mlir.dialects.relax.spec import REQUIRED, Infer, InferError, define
 from relax_mlir.dialects.relax.types import TensorInfo
@@ -62,8 +63,7 @@ def _normalized(kinds: Kinds, axes: object, names: Sequence[str]) -> ir.Type:
     infos = [infer.tensor(kind, what) for kind, what in zip(kinds, names, strict=True)]
     infer.require_float(infos[0], kinds[0])
     infer.same_dtype(infos, kinds)
-    along = [axes] if isinstance(axes, int) else list(axes)  # type: ignore[call-overload]
-    _check_along(infos[0], kinds[0], infos[1:], kinds[1:], along)
+    _check_along(infos[0], kinds[0], infos[1:], kinds[1:], integers(axes))
     return infos[0].to_type()
 
 

@@ -163,10 +163,15 @@ def is_positive(dim: Dim) -> bool:
     constant = 0
     for term in _terms(ast.parse(shifted, mode="eval").body):
         if isinstance(term, ast.Constant):
-            constant = int(term.value)  # type: ignore[arg-type]
+            constant = _integer(term)
         elif _is_negative(term):
             return False
     return constant > 0
+
+
+def _integer(node: ast.Constant) -> int:
+    assert isinstance(node.value, int)  # sizes have no other constants
+    return node.value
 
 
 def _terms(node: ast.expr, sign: int = 1) -> list[ast.expr]:
@@ -179,7 +184,7 @@ def _terms(node: ast.expr, sign: int = 1) -> list[ast.expr]:
     if sign > 0:
         return [node]
     if isinstance(node, ast.Constant):
-        return [ast.Constant(-int(node.value))]  # type: ignore[arg-type]
+        return [ast.Constant(-_integer(node))]
     return [ast.UnaryOp(ast.USub(), node)]
 
 
@@ -190,6 +195,6 @@ def _is_negative(term: ast.expr) -> bool:
             isinstance(node, ast.BinOp) and not isinstance(node.op, ast.Mult)
         ):
             return True
-        if isinstance(node, ast.Constant) and int(node.value) < 0:  # type: ignore[arg-type]
+        if isinstance(node, ast.Constant) and _integer(node) < 0:
             return True
     return False

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from relax_mlir import te, topi
+from relax_mlir.dialects.attributes import integers
 from relax_mlir.lowering.relax_to_tir.rows import ROWS, Row, legalize
 
 ROWS["nn.relu"] = Row("relu", topi.nn.relu)
@@ -81,12 +82,12 @@ def _layer_norm(
     center: bool,
     scale: bool,
 ) -> te.Tensor:
-    return topi.nn.layer_norm(data, gamma, beta, _list(axes), epsilon)
+    return topi.nn.layer_norm(data, gamma, beta, integers(axes), epsilon)
 
 
 @legalize("nn.rms_norm")
 def _rms_norm(data: te.Tensor, weight: te.Tensor, *, axes: Any, epsilon: float) -> te.Tensor:
-    return topi.nn.rms_norm(data, weight, _list(axes), epsilon)
+    return topi.nn.rms_norm(data, weight, integers(axes), epsilon)
 
 
 @legalize("nn.group_norm")
@@ -102,7 +103,7 @@ def _group_norm(
     center: bool,
     scale: bool,
 ) -> te.Tensor:
-    return topi.nn.group_norm(data, gamma, beta, num_groups, channel_axis, _list(axes), epsilon)
+    return topi.nn.group_norm(data, gamma, beta, num_groups, channel_axis, integers(axes), epsilon)
 
 
 @legalize("nn.instance_norm")
@@ -117,11 +118,7 @@ def _instance_norm(
     center: bool,
     scale: bool,
 ) -> te.Tensor:
-    return topi.nn.instance_norm(data, gamma, beta, channel_axis, _list(axes), epsilon)
-
-
-def _list(axes: Any) -> list[int]:
-    return [axes] if isinstance(axes, int) else list(axes)
+    return topi.nn.instance_norm(data, gamma, beta, channel_axis, integers(axes), epsilon)
 
 
 @legalize("nn.batch_norm")

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from relax_mlir import te
+from relax_mlir.dialects.attributes import integers
 from relax_mlir.errors import Error
 
 TensorFunction = Callable[..., Any]
@@ -84,8 +85,7 @@ def normalized_axes(axis: Any, ndim: int) -> list[int]:
     """Non-negative axes of None (all), a number or a list."""
     if axis is None:
         return list(range(ndim))
-    given = [axis] if isinstance(axis, int) else list(axis)
-    return [positive_axis(a, ndim) for a in given]
+    return [positive_axis(a, ndim) for a in integers(axis)]
 
 
 def constant(size: Any) -> int:

@@ -100,6 +100,14 @@ def dropout(s: Step, grad: list[Any]) -> list[Gradient]:
     return [s("multiply", grad[0], s.write.field(s.result, 1))]
 
 
+def _constant_dims(s: Step, value: ir.Value) -> list[int]:
+    dims = s.dims(value)
+    known = [dim for dim in dims if isinstance(dim, int)]
+    if len(known) < len(dims):
+        raise s.refuse("of sizes that are not known")
+    return known
+
+
 @gradient("nn.conv2d")
 def conv2d(s: Step, grad: ir.Value) -> list[Gradient]:
     """NCHW and OIHW, one group, constant sizes."""
@@ -108,19 +116,13 @@ def conv2d(s: Step, grad: ir.Value) -> list[Gradient]:
     layouts = (own["data_layout"], own["kernel_layout"], own["out_layout"] or own["data_layout"])
     if layouts != ("NCHW", "OIHW", "NCHW") or own["groups"] != 1:
         raise s.refuse("in other layouts than NCHW and OIHW, or in groups")
-    sizes, kernel, out = s.dims(data), s.dims(weight), s.dims(grad)
-    if not all(isinstance(d, int) for d in (*sizes, *kernel, *out)):
-        raise s.refuse("of sizes that are not known")
+    sizes, kernel, out = (_constant_dims(s, value) for value in (data, weight, grad))
     strides, dilation = _two(own["strides"]), _two(own["dilation"])
     padding = _four(own["padding"])
     reached = [
-        (out[2 + i] - 1) * strides[i] + (kernel[2 + i] - 1) * dilation[i] + 1  # type: ignore[operator]
-        for i in range(2)
+        (out[2 + i] - 1) * strides[i] + (kernel[2 + i] - 1) * dilation[i] + 1 for i in range(2)
     ]
-    left_over = [
-        sizes[2 + i] + padding[i] + padding[2 + i] - reached[i]  # type: ignore[operator]
-        for i in range(2)
-    ]
+    left_over = [sizes[2 + i] + padding[i] + padding[2 + i] - reached[i] for i in range(2)]
     of_data = s(
         "nn.conv2d_transpose",
         grad,

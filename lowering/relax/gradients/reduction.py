@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from relax_mlir.dialects import dims as dim_algebra
+from relax_mlir.dialects.attributes import integers
 from relax_mlir.dialects.dims import Dim
 from relax_mlir.lowering.relax.gradients.rules import Gradient, Step, gradient
 from relax_mlir.lowering.relax.rewriting import dtype_of
@@ -14,8 +15,7 @@ def _axes(s: Step) -> list[int]:
     axis = s.attributes["axis"]
     if axis is None:
         return list(range(rank))
-    given = [axis] if isinstance(axis, int) else list(axis)
-    return [int(a) % rank for a in given]
+    return [a % rank for a in integers(axis)]
 
 
 def _kept(s: Step, value: ir.Value) -> ir.Value:
