@@ -137,6 +137,14 @@ def _placed_type(
     )
 
 
+def size_in_bytes(dims: Iterable[Dim], dtype: str) -> Dim:
+    """Bytes of a tensor, as a size expression; elements of less than a byte lie packed."""
+    count, bits = dim_algebra.product(dims), dtypes.bits(dtype)
+    if bits % 8 == 0:
+        return dim_algebra.multiply(count, bits // 8)
+    return dim_algebra.floordiv(dim_algebra.add(dim_algebra.multiply(count, bits), 7), 8)
+
+
 def shape_type(dims: Iterable[Dim] | None, ndim: int = -1) -> ir.Type:
     """The type of a shape value; its dimensions are part of the type."""
     if dims is None:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-from relax_mlir.dialects import dims, dtypes
 from relax_mlir.dialects.dims import Dim
 from relax_mlir.dialects.names import name_location, name_of
 from relax_mlir.dialects.relax import types
@@ -31,7 +29,7 @@ class LowerAllocTensor(Pass):
                 if op.name == ALLOCATE and defining(op.operands[0], "relax.shape_expr"):
                     info = types.tensor_info(op.results[0].type)
                     if info is not None and info.dims is not None and info.dtype is not None:
-                        size = size_in_bytes(info.dims, info.dtype)
+                        size = types.size_in_bytes(info.dims, info.dtype)
                         storage = make_storage(op, size, names.next())
                         place_in(op, storage)
 
@@ -46,14 +44,6 @@ class StorageNames:
         name = unique_name([name for name in self._taken if name], "storage")
         self._taken.add(name)
         return name
-
-
-def size_in_bytes(shape: Sequence[Dim], dtype: str) -> Dim:
-    """Bytes of a tensor, as a size expression."""
-    count, bits = dims.product(shape), dtypes.bits(dtype)
-    if bits % 8 == 0:
-        return dims.multiply(count, bits // 8)
-    return dims.floordiv(dims.add(dims.multiply(count, bits), 7), 8)
 
 
 def make_storage(op: ir.Operation, size: Dim, name: str) -> ir.Value:

@@ -8,6 +8,7 @@ from relax_mlir.dialects import dims
 from relax_mlir.dialects.attributes import to_attribute
 from relax_mlir.dialects.dims import Dim
 from relax_mlir.dialects.relax import types
+from relax_mlir.dialects.relax.calls import outputs_of
 from relax_mlir.lowering.passes import ModuleState, Pass, register_pass
 from relax_mlir.lowering.relax.functions import (
     entry_block,
@@ -21,7 +22,6 @@ from relax_mlir.lowering.relax.lower_alloc_tensor import (
     StorageNames,
     make_storage,
     place_in,
-    size_in_bytes,
 )
 from relax_mlir.lowering.relax.rewriting import defining
 from relax_mlir.lowering.relax_to_host.liveness import Liveness
@@ -30,6 +30,7 @@ from relax_mlir.lowering.relax_to_host.workspace import (
     Temporary,
     WorkspacePlan,
     plan_workspace,
+    temporaries,
 )
 from relax_mlir.mlir import ir
 
@@ -56,35 +57,23 @@ class StaticPlanBlockMemory(Pass):
         kernels = frozenset(prim_functions(state))
         for function in relax_functions(state):
             _share_storage(function, kernels)
-            temporaries = _temporaries(function)
-            plan = plan_workspace(temporaries)
+            kept = _temporaries(function, kernels)
+            plan = plan_workspace(kept)
             _annotate_calls(function, plan)
             if not plan.empty:
                 function.attributes[PLAN] = to_attribute(
                     {
                         "static_bytes": plan.static_size,
                         "tokens": [str(size) for size in plan.tokens],
-                        "unshared_bytes": str(_total(temporaries)),
+                        "unshared_bytes": str(_total(kept)),
                     }
                 )
 
 
-def _temporaries(function: ir.Operation) -> list[Temporary]:
-    """The outputs of calls that do not leave the function, with the time they are alive."""
-    liveness = Liveness(function)
-    known = {s for a in entry_block(function).arguments for s in bound_symbols(a.type)}
-    found: list[Temporary] = []
-    for op in walk(function):
-        if op.name != "relax.call_tir" or liveness.escapes(op.results[0]):
-            continue
-        result = op.results[0]
-        first, last = liveness.position(op), liveness.last_use(result)
-        for index, kind in enumerate(types.tuple_fields(result.type) or [result.type]):
-            size = _size_in_bytes(kind)
-            # A size that is not known on entry cannot be part of the workspace.
-            if size is not None and set(dims.symbols(size)) <= known:
-                found.append(Temporary((result, index), size, first, last))
-    return found
+def _temporaries(function: ir.Operation, kernels: frozenset[str]) -> list[Temporary]:
+    bound = {s for a in entry_block(function).arguments for s in bound_symbols(a.type)}
+    liveness = Liveness(function, kernels)
+    return temporaries(function, liveness, lambda size: bound.issuperset(dims.symbols(size)))
 
 
 def _share_storage(function: ir.Operation, kernels: frozenset[str]) -> None:
@@ -97,8 +86,9 @@ def _share_storage(function: ir.Operation, kernels: frozenset[str]) -> None:
             continue
         if liveness.escapes(op.results[0]):
             continue
-        size = _size_in_bytes(op.results[0].type)
-        if size is not None:
+        info = types.tensor_info(op.results[0].type)
+        if info is not None and info.dims is not None and info.dtype is not None:
+            size = types.size_in_bytes(info.dims, info.dtype)
             last = liveness.last_use(op.results[0])
             found.append((op, size, liveness.position(op), last))
     # Storage by the last use of what lies in it: (position, bytes, storage).
@@ -122,19 +112,12 @@ def _holds(storage: Dim, size: Dim) -> bool:
     return dims.equal(storage, size)
 
 
-def _size_in_bytes(kind: ir.Type) -> dims.Dim | None:
-    info = types.tensor_info(kind)
-    if info is None or info.dims is None or info.dtype is None:
-        return None
-    return size_in_bytes(info.dims, info.dtype)
-
-
 def _annotate_calls(function: ir.Operation, plan: WorkspacePlan) -> None:
     for op in walk(function):
         if op.name != "relax.call_tir":
             continue
         result = op.results[0]
-        count = len(types.tuple_fields(result.type) or [result.type])
+        count = len(outputs_of(result.type))
         places = [plan.places.get((result, index)) for index in range(count)]
         if any(place is not None for place in places):
             op.attributes[PLACES] = ir.ArrayAttr.get([_place(place) for place in places])

@@ -7,16 +7,17 @@ from dataclasses import dataclass, field
 
 from relax_mlir.dialects import dims
 from relax_mlir.dialects.relax import types
+from relax_mlir.dialects.relax.calls import outputs_of
+from relax_mlir.lowering.relax.functions import callee_of
 from relax_mlir.lowering.relax_to_host.host_function import (
     HostFunction,
     operation,
-    output_types,
 )
 from relax_mlir.lowering.relax_to_host.objects import (
     as_tensor,
     call_global,
     from_any,
-    view_into,
+    view_array,
 )
 from relax_mlir.lowering.relax_to_host.profile import timed
 from relax_mlir.lowering.relax_to_host.values import (
@@ -144,13 +145,6 @@ class _KernelCall:
         self.kinds.append(str(kind))
 
 
-def _callee(op: ir.Operation) -> str:
-    attribute = op.attributes["callee"]
-    if isinstance(attribute, ir.FlatSymbolRefAttr):
-        return attribute.value
-    return ir.StringAttr(attribute).value
-
-
 def _operands(host: HostFunction, op: ir.Operation) -> tuple[list[TensorValue], list[dims.Dim]]:
     """The tensors and the scalars (of `tir_vars`, a shape) that a call_tir is given."""
     values = list(op.operands)
@@ -185,9 +179,9 @@ def call_tir(host: HostFunction, op: ir.Operation) -> None:
     tensors, scalars = _operands(host, op)
     result = op.results[0]
     outputs = [
-        host.new_output(result, index, kind) for index, kind in enumerate(output_types(result.type))
+        host.new_output(result, index, kind) for index, kind in enumerate(outputs_of(result.type))
     ]
-    _KernelCall(host, op, _callee(op)).write([*tensors, *outputs], scalars)
+    _KernelCall(host, op, callee_of(op)).write([*tensors, *outputs], scalars)
     _bind_outputs(host, op, outputs)
 
 
@@ -198,37 +192,37 @@ def call_tir_inplace(host: HostFunction, op: ir.Operation) -> None:
     indices = list(ir.DenseI64ArrayAttr(op.attributes["inplace_indices"]))
     outputs: list[TensorValue] = []
     fresh: list[TensorValue] = []
-    for index, (kind, reused) in enumerate(zip(output_types(result.type), indices, strict=True)):
+    for index, (kind, reused) in enumerate(zip(outputs_of(result.type), indices, strict=True)):
         if reused >= 0:
             outputs.append(tensors[reused])
         else:
             fresh.append(host.new_output(result, index, kind))
             outputs.append(fresh[-1])
-    _KernelCall(host, op, _callee(op)).write([*tensors, *fresh], scalars)
+    _KernelCall(host, op, callee_of(op)).write([*tensors, *fresh], scalars)
     _bind_outputs(host, op, outputs)
 
 
 @operation("relax.vm_call_tir_dyn")
 def call_tir_dyn(host: HostFunction, op: ir.Operation) -> None:
     """The tensors to write are among the operands."""
-    _KernelCall(host, op, _callee(op)).write(*_operands(host, op))
+    _KernelCall(host, op, callee_of(op)).write(*_operands(host, op))
     host.env[op.results[0]] = NoneValue()
 
 
 @operation("relax.call_dps_packed")
 def call_dps_packed(host: HostFunction, op: ir.Operation) -> None:
     result = op.results[0]
-    for kind in output_types(result.type):
+    for kind in outputs_of(result.type):
         info = types.tensor_info(kind)
         if info is None or info.dims is None or info.dtype is None:
             shown = types.describe(kind)
             raise host.error(op, f"an output needs a known shape and dtype, this is {shown}")
     outputs = [
-        host.new_output(result, index, kind) for index, kind in enumerate(output_types(result.type))
+        host.new_output(result, index, kind) for index, kind in enumerate(outputs_of(result.type))
     ]
     arguments = [host.env[value] for value in op.operands]
-    with timed(host, op, _callee(op)):
-        call_global(host, _callee(op), [*arguments, *outputs])
+    with timed(host, op, callee_of(op)):
+        call_global(host, callee_of(op), [*arguments, *outputs])
     _bind_outputs(host, op, outputs)
 
 
@@ -240,7 +234,7 @@ def call_dps_packed(host: HostFunction, op: ir.Operation) -> None:
     "relax.call_py_func",
 )
 def call_packed(host: HostFunction, op: ir.Operation) -> None:
-    name, result = _callee(op), op.results[0]
+    name, result = callee_of(op), op.results[0]
     with timed(host, op, name):
         slot = call_global(host, name, [host.env[value] for value in op.operands], result)
     host.env[result] = read_result(host, slot, result, f"{host.name}: result of '{name}': ")
@@ -254,16 +248,14 @@ def read_result(host: HostFunction, slot: str, result: ir.Value, where: str) -> 
 
 @operation("relax.call")
 def call_function(host: HostFunction, op: ir.Operation) -> None:
-    name, result, text = _callee(op), op.results[0], host.text
+    name, result, text = callee_of(op), op.results[0], host.text
     if name in host.context.kernels:
         _call_kernel(host, op, name)
         return
     if name not in host.context.functions:
         raise host.error(op, f"the module has no Relax function @{name}")
     arguments = [host.env[value] for value in op.operands]
-    args = text.stack(ANY, max(1, len(arguments)))
-    for index, value in enumerate(arguments):
-        view_into(host, value, text.field(args, ANY, index))
+    args = view_array(host, arguments)
     if host.loop is not None and op in host.tails:
         host.loop.jump([text.field(args, ANY, index) for index in range(len(arguments))])
         host.env[result] = NoneValue()

@@ -2,35 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
+from relax_mlir.lowering.relax.functions import callee_of
 from relax_mlir.lowering.relax_to_host.calls import read_result
 from relax_mlir.lowering.relax_to_host.host_function import HostFunction, operation
-from relax_mlir.lowering.relax_to_host.objects import view_into
-from relax_mlir.lowering.relax_to_host.values import ObjectValue, Value
-from relax_mlir.lowering.to_llvm.ffi_abi import ANY
+from relax_mlir.lowering.relax_to_host.objects import view_array
+from relax_mlir.lowering.relax_to_host.values import ObjectValue
 from relax_mlir.lowering.to_llvm.make_packed_api import FFI_PREFIX
 from relax_mlir.mlir import ir
 
 __all__: list[str] = []
 
 
-def _arguments(host: HostFunction, values: Sequence[Value]) -> str:
-    """The address of an array of borrowed Anys."""
-    args = host.text.stack(ANY, max(1, len(values)))
-    for index, value in enumerate(values):
-        view_into(host, value, host.text.field(args, ANY, index))
-    return args
-
-
 @operation("relax.make_closure", "relax.function_ref")
 def write_closure(host: HostFunction, op: ir.Operation) -> None:
-    text, name = host.text, ir.FlatSymbolRefAttr(op.attributes["callee"]).value
+    text, name = host.text, callee_of(op)
     if name not in host.context.functions:
         raise host.error(
             op, f"@{name} is no Relax function of the module; only those can be values"
         )
-    args = _arguments(host, [host.env[value] for value in op.operands])
+    args = view_array(host, [host.env[value] for value in op.operands])
     slot = host.owned_slot(op.results[0])
     kind = "(!llvm.ptr, !llvm.ptr, i32, !llvm.ptr) -> i32"
     code = text.value(f"func.constant @{FFI_PREFIX}{name} : {kind}")
@@ -50,7 +40,7 @@ def call_value(host: HostFunction, op: ir.Operation) -> None:
     text, (callee, *values) = host.text, [host.env[value] for value in op.operands]
     if not isinstance(callee, ObjectValue):
         raise host.error(op, "the callee is no function")
-    args, slot = _arguments(host, values), host.owned_slot(op.results[0])
+    args, slot = view_array(host, values), host.owned_slot(op.results[0])
     where = f"{host.name}: callee of a call: "
     status = text.call(
         "relax_ffi_call_value",

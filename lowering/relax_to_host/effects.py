@@ -131,7 +131,7 @@ def write_tensor_in_storage(host: HostFunction, op: ir.Operation) -> None:
     assert isinstance(storage, TensorValue) and isinstance(offset, PrimValue)
     known = types.prim_info(op.operands[1].type)
     start = known[1] if known is not None else None
-    size, room = host.byte_size(shape, dtype), storage.dims[0]
+    size, room = types.size_in_bytes(shape, dtype), storage.dims[0]
     if start != 0 or not dims.equal(size, room):
         end = text.binary("addi", offset.value, host.values.value(size))
         fits = text.compare("sle", end, storage.sizes[0])

@@ -12,9 +12,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from relax_mlir.dialects import dims, dtypes
+from relax_mlir.dialects import dims
 from relax_mlir.dialects.relax import types
 from relax_mlir.errors import CompileError
+from relax_mlir.lowering.relax.functions import walk
 from relax_mlir.lowering.relax_to_host.liveness import Liveness
 from relax_mlir.lowering.relax_to_host.recursion import (
     DepthLimit,
@@ -25,9 +26,9 @@ from relax_mlir.lowering.relax_to_host.recursion import (
 from relax_mlir.lowering.relax_to_host.values import Value
 from relax_mlir.lowering.relax_to_host.workspace import (
     ALIGNMENT,
-    Temporary,
     WorkspacePlan,
     plan_workspace,
+    temporaries,
 )
 from relax_mlir.lowering.tir.check_bounds import ADDRESS_BITS
 from relax_mlir.lowering.to_llvm.ffi_abi import ANY, OBJECT_HEADER, dtype_word
@@ -132,15 +133,7 @@ class HostFunction:
 
     def _require_constants(self) -> None:
         """Leave with an error where the table of constants was not filled, all at once."""
-        uses: list[ir.Operation] = []
-
-        def visit(op: ir.Operation) -> ir.WalkResult:
-            if op.name == "relax.constant":
-                uses.append(op)
-            return ir.WalkResult.ADVANCE
-
-        self.op.walk(visit)
-        if not uses:
+        if not any(op.name == "relax.constant" for op in walk(self.op)):
             return
         text, bad = self.text, self.text.block("constants")
         first = text.load(text.address(CONSTANTS), "!llvm.ptr")
@@ -216,38 +209,9 @@ class HostFunction:
         text.require(text.equals(status, 0, "i32"), exit_block)
 
     # -- memory -------------------------------------------------------------------------------
-    def byte_size(self, sizes: Iterable[dims.Dim], dtype: str) -> dims.Dim:
-        """Bytes of a tensor, as a size expression."""
-        bits = dtypes.bits(dtype)
-        count = dims.product(sizes)
-        if bits % 8 == 0:
-            return dims.multiply(count, bits // 8)
-        return dims.floordiv(dims.add(dims.multiply(count, bits), 7), 8)
-
-    def _temporaries(self) -> Iterable[Temporary]:
-        """The outputs of kernel calls that stay inside the function."""
-        found: list[Temporary] = []
-
-        def visit(op: ir.Operation) -> ir.WalkResult:
-            if op.name == "relax.call_tir":
-                result = op.results[0]
-                for index, kind in enumerate(output_types(result.type)):
-                    info = types.tensor_info(kind)
-                    assert info is not None and info.dims is not None and info.dtype is not None
-                    size = self.byte_size(info.dims, info.dtype)
-                    # A size that is not known on entry cannot be part of the workspace.
-                    if self.liveness.escapes(result) or not self.values.knows(size):
-                        continue
-                    first = self.liveness.position(op)
-                    last = self.liveness.last_use(result)
-                    found.append(Temporary((result, index), size, first, last))
-            return ir.WalkResult.ADVANCE
-
-        self.op.walk(visit)
-        return found
-
     def _allocate_workspace(self) -> None:
-        self._plan = plan_workspace(self._temporaries())
+        kept = temporaries(self.op, self.liveness, self.values.knows)
+        self._plan = plan_workspace(kept)
         plan, text = self._plan, self.text
         if plan.empty:
             return
@@ -320,7 +284,7 @@ class HostFunction:
         """Memory for output `index` of an operation: in the workspace or as a tensor object."""
         info = types.tensor_info(kind)
         assert info is not None and info.dims is not None and info.dtype is not None
-        size = self.byte_size(info.dims, info.dtype)
+        size = types.size_in_bytes(info.dims, info.dtype)
         if isinstance(size, int) and size > 1 << ADDRESS_BITS:
             raise CompileError(
                 f"{self.name}: {types.describe(kind)} takes {size} bytes, more than the "
@@ -347,7 +311,7 @@ class HostFunction:
                 text.constant(len(shape), "i32"),
                 self._shape_array(shape, sizes),
                 text.constant(dtype_word(dtype), "i32"),
-                self.values.value(self.byte_size(shape, dtype)),
+                self.values.value(types.size_in_bytes(shape, dtype)),
                 slot,
             ],
             ["i32", "!llvm.ptr", "i32", "i64", "!llvm.ptr"],
@@ -390,9 +354,3 @@ class HostFunction:
 
     def _use(self, values: DimensionValues) -> None:
         self.values = self.reader.values = values
-
-
-def output_types(kind: ir.Type) -> list[ir.Type]:
-    """The outputs that the result type of a call_tir stands for."""
-    fields = types.tuple_fields(kind)
-    return [kind] if fields is None else fields

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from relax_mlir.dialects.relax import types
+from relax_mlir.lowering.relax.functions import callee_of
 from relax_mlir.mlir import ir
 
 __all__ = ["Liveness", "says_more"]
@@ -95,7 +96,7 @@ class Liveness:
     def _calls_kernel(self, user: ir.Operation) -> bool:
         if user.name != "relax.call" or not self._kernels:
             return False
-        return ir.FlatSymbolRefAttr(user.attributes["callee"]).value in self._kernels
+        return callee_of(user) in self._kernels
 
     def last_use(self, value: ir.Value) -> int:
         """The position of the last operation that may touch the memory of `value`."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from relax_mlir.dialects import dims
 from relax_mlir.dialects.relax import types
 from relax_mlir.lowering.relax_to_host.host_function import HostFunction
@@ -21,7 +23,9 @@ from relax_mlir.lowering.to_llvm.ffi_abi import ANY, KIND, OBJECT_HEADER, dtype_
 from relax_mlir.lowering.to_llvm.ffi_arguments import ScalarSpec, TensorSpec
 from relax_mlir.mlir import ir
 
-__all__ = ["VM_BUILTINS", "as_tensor", "call_global", "from_any", "give_result", "view_into"]
+__all__ = [
+    "VM_BUILTINS", "as_tensor", "call_global", "from_any", "give_result", "view_array", "view_into",
+]  # fmt: skip
 
 VM_BUILTINS = frozenset(
     f"vm.builtin.{name}"
@@ -61,6 +65,14 @@ def view_into(host: HostFunction, value: Value, slot: str) -> None:
             raise AssertionError("a tensor without an object escapes")
 
 
+def view_array(host: HostFunction, values: Sequence[Value]) -> str:
+    """The address of an array of borrowed Anys, one for each value."""
+    args = host.text.stack(ANY, max(1, len(values)))
+    for index, value in enumerate(values):
+        view_into(host, value, host.text.field(args, ANY, index))
+    return args
+
+
 def _write(host: HostFunction, slot: str, kind: int, payload: str, payload_type: str) -> None:
     text = host.text
     text.store(text.constant(kind), slot, "i64")
@@ -92,9 +104,7 @@ def call_global(
     text = host.text
     if name in VM_BUILTINS:
         name = f"relax_mlir.{name}"
-    args = text.stack(ANY, max(1, len(arguments)))
-    for index, value in enumerate(arguments):
-        view_into(host, value, text.field(args, ANY, index))
+    args = view_array(host, arguments)
     slot = host.owned_slot(result)
     status = text.call(
         "relax_ffi_call_global",

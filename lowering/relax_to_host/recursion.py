@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from relax_mlir.lowering.relax.functions import callee_of, walk
 from relax_mlir.lowering.to_llvm.ffi_abi import ANY
 from relax_mlir.lowering.to_llvm.ffi_text import FunctionText, call_text
 from relax_mlir.mlir import ir
@@ -37,7 +38,7 @@ def _tail_calls(block: ir.Block, name: str, index: int = 0) -> Iterator[ir.Opera
         results = list(op.results)
         if value not in results:
             return
-        if op.name == "relax.call" and _callee(op) == name:
+        if op.name == "relax.call" and callee_of(op) == name:
             yield op
         if op.name == "relax.if":
             for region in op.regions:
@@ -49,24 +50,13 @@ def _tail_calls(block: ir.Block, name: str, index: int = 0) -> Iterator[ir.Opera
         value = op.operands[0]
 
 
-def _callee(op: ir.Operation) -> str:
-    return ir.FlatSymbolRefAttr(op.attributes["callee"]).value
-
-
 def recursive_functions(functions: Mapping[str, ir.Operation]) -> dict[str, set[str]]:
     """Those functions that call themselves, directly or not: each with the functions of its
     cycles, itself among them."""
-    calls: dict[str, set[str]] = {}
-    for name, function in functions.items():
-        found: set[str] = set()
-
-        def visit(op: ir.Operation, found: set[str] = found) -> ir.WalkResult:
-            if op.name == "relax.call":
-                found.add(_callee(op))
-            return ir.WalkResult.ADVANCE
-
-        function.walk(visit)
-        calls[name] = found & functions.keys()
+    calls = {
+        name: {callee_of(op) for op in walk(function) if op.name == "relax.call"} & functions.keys()
+        for name, function in functions.items()
+    }
     reached = {name: _reached(name, calls) for name in calls}
     return {
         name: {other for other in found if name in reached[other]}

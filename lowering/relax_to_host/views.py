@@ -37,7 +37,7 @@ def _bind_view(
         host.env[result] = Tensor(data, host.sizes(shape), dtype, shape)
         return
     made = host.new_tensor(shape, dtype, host.owned_slot(result))
-    size = host.values.value(host.byte_size(shape, dtype))
+    size = host.values.value(types.size_in_bytes(shape, dtype))
     host.copy_memory(made.data, data, size)
     host.env[result] = made
 
@@ -81,8 +81,8 @@ def write_view(host: HostFunction, op: ir.Operation) -> None:
         if isinstance(start, PrimValue):
             offset = start.value
             data = text.offset(data, offset)
-    have = host.values.value(host.byte_size(source.dims, source.dtype))
-    want = host.values.value(host.byte_size(info.dims, info.dtype))
+    have = host.values.value(types.size_in_bytes(source.dims, source.dtype))
+    want = host.values.value(types.size_in_bytes(info.dims, info.dtype))
     end = text.binary("addi", offset, want)
     positive = text.compare("sge", offset, text.constant(0))
     inside = text.binary("andi", positive, text.compare("sle", end, have), "i1")

@@ -8,12 +8,17 @@ expression that is no longer alive.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from relax_mlir.dialects import dims
+from relax_mlir.dialects.relax import types
+from relax_mlir.dialects.relax.calls import outputs_of
+from relax_mlir.lowering.relax.functions import walk
+from relax_mlir.lowering.relax_to_host.liveness import Liveness
+from relax_mlir.mlir import ir
 
-__all__ = ["Placement", "Temporary", "WorkspacePlan", "plan_workspace"]
+__all__ = ["Placement", "Temporary", "WorkspacePlan", "plan_workspace", "temporaries"]
 
 ALIGNMENT = 64
 # Graphs with more temporaries than this are not repaired: placing takes quadratic time.
@@ -52,6 +57,28 @@ class WorkspacePlan:
     @property
     def empty(self) -> bool:
         return not self.static_size and not self.tokens
+
+
+def temporaries(
+    function: ir.Operation, liveness: Liveness, known: Callable[[dims.Dim], bool]
+) -> list[Temporary]:
+    """The outputs of kernel calls that stay inside a function.
+
+    `known` says whether a size is known on entry: others cannot be part of the workspace.
+    """
+    found: list[Temporary] = []
+    for op in walk(function):
+        if op.name != "relax.call_tir" or liveness.escapes(op.results[0]):
+            continue
+        result = op.results[0]
+        first, last = liveness.position(op), liveness.last_use(result)
+        for index, kind in enumerate(outputs_of(result.type)):
+            info = types.tensor_info(kind)
+            assert info is not None and info.dims is not None and info.dtype is not None
+            size = types.size_in_bytes(info.dims, info.dtype)
+            if known(size):
+                found.append(Temporary((result, index), size, first, last))
+    return found
 
 
 def plan_workspace(temporaries: Iterable[Temporary]) -> WorkspacePlan:
