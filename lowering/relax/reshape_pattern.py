@@ -9,6 +9,7 @@ import numpy as np
 
 from relax_mlir.dialects.attributes import from_attribute
 from relax_mlir.lowering.relax.functions import walk
+from relax_mlir.lowering.relax.index_maps import evaluate
 from relax_mlir.mlir import ir
 
 _LARGEST = 1 << 22
@@ -87,27 +88,6 @@ def _evaluate(value: ir.Value, known: dict[ir.Value, Any]) -> Any:
     if any(operand is None for operand in operands):
         return None
     chosen = ir.AffineMapAttr(op.attributes["map"]).value
-    return _affine(chosen.results[0], operands, chosen.n_dims)
+    count = chosen.n_dims
+    return evaluate(chosen.results[0], operands[:count], operands[count:])
 
-
-_BINARY = (
-    (ir.AffineAddExpr, np.add),
-    (ir.AffineMulExpr, np.multiply),
-    (ir.AffineModExpr, np.mod),
-    (ir.AffineFloorDivExpr, np.floor_divide),
-    (ir.AffineCeilDivExpr, lambda a, b: -(-a // b)),
-)
-
-
-def _affine(expression: ir.AffineExpr, operands: list[Any], dims: int) -> Any:
-    if isinstance(expression, ir.AffineDimExpr):
-        return operands[expression.position]
-    if isinstance(expression, ir.AffineSymbolExpr):
-        return operands[dims + expression.position]
-    if isinstance(expression, ir.AffineConstantExpr):
-        return expression.value
-    for kind, function in _BINARY:
-        if isinstance(expression, kind):
-            left, right = (_affine(e, operands, dims) for e in (expression.lhs, expression.rhs))
-            return function(left, right)
-    raise TypeError(f"not an affine expression: {expression}")
