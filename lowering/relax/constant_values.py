@@ -6,7 +6,7 @@ normalisation.  `relax-fold-constant` computes everything else by compiling it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -87,4 +87,17 @@ class ConstantValues:
         return array.reshape(dims)
 
 
-__all__ = ["ConstantValues"]
+def batch_norm_terms(
+    attributes: Mapping[str, Any], parameters: Sequence[np.ndarray]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Scale and shift of a batch normalisation for inference with these gamma, beta, mean and
+    variance."""
+    gamma, beta, mean, variance = parameters
+    scale = 1.0 / np.sqrt(variance + attributes["epsilon"])
+    if attributes["scale"]:
+        scale = scale * gamma
+    shift = -mean * scale
+    return scale, shift + beta if attributes["center"] else shift
+
+
+__all__ = ["ConstantValues", "batch_norm_terms"]

@@ -10,6 +10,7 @@ import numpy as np
 from relax_mlir.dialects.relax.constants import read_constant
 from relax_mlir.dialects.relax.spec import attributes_of
 from relax_mlir.lowering.passes import ModuleState, Pass, register_pass
+from relax_mlir.lowering.relax.constant_values import batch_norm_terms
 from relax_mlir.lowering.relax.functions import relax_functions, walk
 from relax_mlir.lowering.relax.rewriting import (
     OperatorWriter,
@@ -81,13 +82,8 @@ def _folded(
     arrays: list[np.ndarray | None], channel: int, attributes: dict[str, Any]
 ) -> tuple[np.ndarray, np.ndarray]:
     """The scaled weight and the bias, computed in float64."""
-    weight, gamma, beta, mean, var = (np.asarray(a, np.float64) for a in arrays)
-    factor = 1.0 / np.sqrt(var + attributes["epsilon"])
-    if attributes["scale"]:
-        factor = factor * gamma
-    bias = -mean * factor
-    if attributes["center"]:
-        bias = bias + beta
+    weight, *parameters = (np.asarray(a, np.float64) for a in arrays)
+    factor, bias = batch_norm_terms(attributes, parameters)
     shape = [-1 if axis == channel else 1 for axis in range(weight.ndim)]
     return weight * factor.reshape(shape), bias
 

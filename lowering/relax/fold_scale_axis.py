@@ -10,7 +10,7 @@ import numpy as np
 from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.relax.spec import NO_DTYPE, attributes_of, spec_of
 from relax_mlir.lowering.passes import ModuleState, Pass, register_pass
-from relax_mlir.lowering.relax.constant_values import ConstantValues
+from relax_mlir.lowering.relax.constant_values import ConstantValues, batch_norm_terms
 from relax_mlir.lowering.relax.functions import relax_functions, walk
 from relax_mlir.lowering.relax.layout.cost import CONVOLUTIONS
 from relax_mlir.lowering.relax.rewriting import (
@@ -191,12 +191,7 @@ def _norm_terms(norm: ir.Operation, values: ConstantValues) -> tuple[np.ndarray,
     arrays = [values.of(value) for value in list(norm.operands)[1:]]
     if any(array is None for array in arrays):
         return None
-    gamma, beta, mean, variance = (np.asarray(array, np.float64) for array in arrays)
-    scale = 1.0 / np.sqrt(variance + attributes["epsilon"])
-    if attributes["scale"]:
-        scale = scale * gamma
-    shift = -mean * scale
-    return scale, shift + beta if attributes["center"] else shift
+    return batch_norm_terms(attributes, [np.asarray(array, np.float64) for array in arrays])
 
 
 def _is_first(field: ir.Operation) -> bool:

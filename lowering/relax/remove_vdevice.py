@@ -11,7 +11,7 @@ from relax_mlir.dialects.relax.spec import spec_of
 from relax_mlir.errors import PassError
 from relax_mlir.lowering.passes import ModuleState, Pass, register_pass
 from relax_mlir.lowering.relax.functions import entry_block, relax_functions, symbol_name, walk
-from relax_mlir.lowering.relax.substitute import set_function_type
+from relax_mlir.lowering.relax.substitute import declared_type, set_function_type
 from relax_mlir.mlir import ir
 
 _HOST = ("llvm", "cpu", "c", "vdevice")
@@ -60,7 +60,7 @@ def _values(function: ir.Operation) -> Iterator[ir.Value]:
 
 
 def _results(function: ir.Operation) -> list[ir.Type]:
-    return list(ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value).results)
+    return list(declared_type(function).results)
 
 
 def _is_placed(kind: ir.Type) -> bool:

@@ -19,7 +19,7 @@ def substitute_symbols(function: ir.Operation, values: Mapping[str, Dim]) -> Non
     for op in walk(function):
         for result in op.results:
             result.set_type(types.substitute(result.type, known))
-    results = [types.substitute(kind, known) for kind in _function_type(function).results]
+    results = [types.substitute(kind, known) for kind in declared_type(function).results]
     set_function_type(function, results)
 
 
@@ -33,7 +33,7 @@ def remove_arguments(function: ir.Operation, positions: Sequence[int]) -> None:
         attributes["arg_attrs"] = ir.ArrayAttr.get(kept)
     for position in sorted(positions, reverse=True):
         block.erase_argument(position)
-    set_function_type(function, list(_function_type(function).results))
+    set_function_type(function, list(declared_type(function).results))
 
 
 def set_function_type(function: ir.Operation, results: Sequence[ir.Type]) -> None:
@@ -44,7 +44,8 @@ def set_function_type(function: ir.Operation, results: Sequence[ir.Type]) -> Non
     )
 
 
-def _function_type(function: ir.Operation) -> ir.FunctionType:
+def declared_type(function: ir.Operation) -> ir.FunctionType:
+    """The type that a function says it has."""
     return ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
 
 

@@ -9,6 +9,7 @@ from relax_mlir.dialects.attributes import from_attribute
 from relax_mlir.dialects.relax import types
 from relax_mlir.errors import PassError
 from relax_mlir.lowering.passes import ModuleState
+from relax_mlir.lowering.relax.rewriting import OperatorWriter
 from relax_mlir.lowering.relax_to_tir.operands import call_te
 from relax_mlir.lowering.relax_to_tir.prim_funcs import PrimFuncs
 from relax_mlir.mlir import ir
@@ -51,15 +52,5 @@ def te_gradient(
     fields = types.tuple_fields(result.type)
     if fields is None:
         return [result]
-    at = ir.IntegerType.get_signless(64)
-    with ir.InsertionPoint(before):
-        return [
-            ir.Operation.create(
-                "relax.tuple_get_item",
-                [kind],
-                [result],
-                {"index": ir.IntegerAttr.get(at, i)},
-                loc=ir.Location.unknown(),
-            ).result
-            for i, kind in enumerate(fields)
-        ]
+    write = OperatorWriter(before)
+    return [write.field(result, i) for i in range(len(fields))]
