@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from relax_mlir.lowering.passes import ModuleState
 from relax_mlir.lowering.pipeline import run
 from relax_mlir.lowering.relax_to_host.relax_to_host import CONSTANT_TABLE
@@ -12,7 +14,14 @@ from relax_mlir.mlir import ir
 from relax_mlir.runtime.compiled_code import CompiledCode, FunctionInfo
 from relax_mlir.transform.context import PassContext
 
-__all__ = ["CPU_BUILD_PIPELINE", "HOST", "asked_cores", "exported_functions", "lower_to_machine_ir"]
+__all__ = [
+    "CPU_BUILD_PIPELINE",
+    "HOST",
+    "asked_cores",
+    "compiled_code",
+    "exported_functions",
+    "lower_to_machine_ir",
+]
 
 KERNELS = (
     "tir-check-bounds,tir-bool-to-byte,tir-lower-pointers,tir-to-linalg,tir-decompose-reduction,"
@@ -45,6 +54,13 @@ def lower_to_machine_ir(
     if has_parallel_loops(state.functions()):
         threads = num_threads(asked_cores(state) if num_cores is None else num_cores)
     run(state, f"builtin.module({cpu_pipeline(threads)})")
+    return compiled_code(state, functions, opt_level)
+
+
+def compiled_code(
+    state: ModuleState, functions: Mapping[str, FunctionInfo], opt_level: int
+) -> CompiledCode:
+    """A module that was lowered to the llvm dialect, with the constants of its table."""
     attributes = state.module.operation.attributes
     table = list(ir.ArrayAttr(attributes[CONSTANT_TABLE])) if CONSTANT_TABLE in attributes else []
     keys = [ir.StringAttr(key).value for key in table]

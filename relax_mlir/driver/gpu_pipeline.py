@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from relax_mlir import mlir
-from relax_mlir.driver.cpu_pipeline import HOST, exported_functions
+from relax_mlir.driver.cpu_pipeline import HOST, compiled_code, exported_functions
 from relax_mlir.ir import IRModule
 from relax_mlir.lowering.passes import ModuleState
 from relax_mlir.lowering.pipeline import run
-from relax_mlir.lowering.relax_to_host.relax_to_host import CONSTANT_TABLE
 from relax_mlir.lowering.tir_to_gpu.host_device import DEVICE_KERNELS
 from relax_mlir.lowering.tir_to_gpu.kernel_roots import thread_loops
 from relax_mlir.lowering.to_llvm.cpu import CPU_PIPELINE
@@ -35,11 +34,7 @@ def lower_to_device_code(state: ModuleState, *, opt_level: int = 2) -> CompiledC
     run(state, f"builtin.module({CPU_PIPELINE})")
     attributes = state.module.operation.attributes
     names = [ir.StringAttr(name).value for name in ir.ArrayAttr(attributes[DEVICE_KERNELS])]
-    table = list(ir.ArrayAttr(attributes[CONSTANT_TABLE])) if CONSTANT_TABLE in attributes else []
-    keys = [ir.StringAttr(key).value for key in table]
-    code = CompiledCode(
-        state.module, functions, [state.constants[key] for key in keys], opt_level, keys
-    )
+    code = compiled_code(state, functions, opt_level)
     code.device_code = DeviceCode(kernels, names, state.target)
     return code
 
@@ -67,5 +62,5 @@ def schedule_unbound(module: IRModule) -> IRModule:
     for var, func in module.functions.items():
         if var.name_hint in bound:
             marked.update_func(var, func.with_attr("tir.is_scheduled", True))
-    rules = [getattr(dlight.gpu, name)() for name in _RULES if hasattr(dlight.gpu, name)]
+    rules = [getattr(dlight.gpu, name)() for name in _RULES]
     return dlight.ApplyDefaultSchedule(*rules)(marked)
