@@ -66,10 +66,6 @@ class ArtifactCache:
                 for name, kind, parameters in index["functions"]
             }
             os.utime(folder)
-        except FileNotFoundError:
-            if folder.exists():
-                shutil.rmtree(folder, ignore_errors=True)
-            return None
         except (OSError, ValueError, KeyError, TypeError):
             shutil.rmtree(folder, ignore_errors=True)
             return None
