@@ -20,7 +20,14 @@ from relax_mlir.mlir import ir
 if TYPE_CHECKING:
     from relax_mlir.relax.expr import Call
 
-__all__ = ["FORMS", "CallForm", "infer_form", "stored_attributes"]
+__all__ = [
+    "FORMS",
+    "CallForm",
+    "declared_outputs",
+    "infer_form",
+    "known_outputs",
+    "stored_attributes",
+]
 
 
 @dataclass(frozen=True)
@@ -63,7 +70,7 @@ def infer_form(call: Call) -> ir.Type:
     if form.callee == "symbol" and not isinstance(call.args[0], GlobalVar):
         raise InferError("the callee must be a function of the module")
     if form.outputs:
-        return _outputs(call.type_args)
+        return known_outputs(call.type_args)
     result = result_of(call.type_args)
     if "inplace_indices" in form.attributes:
         given = [arg.mlir_type for arg in call.args[1:]]
@@ -81,10 +88,16 @@ def result_of(type_args: Sequence[ir.Type]) -> ir.Type:
     return type_args[0] if len(type_args) == 1 else types.tuple_type(type_args)
 
 
-def _outputs(type_args: Sequence[ir.Type]) -> ir.Type:
+def declared_outputs(type_args: Sequence[ir.Type]) -> ir.Type:
+    """The result type of a call whose output types must be given.  Raises InferError."""
     if not type_args:
         raise InferError("needs the types of its outputs: out_sinfo=R.Tensor((2, 3), 'float32')")
-    result = result_of(type_args)
+    return result_of(type_args)
+
+
+def known_outputs(type_args: Sequence[ir.Type]) -> ir.Type:
+    """As `declared_outputs`; the outputs are tensors of known shape and dtype."""
+    result = declared_outputs(type_args)
     for kind in types.tuple_fields(result) or [result]:
         info = types.tensor_info(kind)
         if info is None or info.dims is None or info.dtype is None:

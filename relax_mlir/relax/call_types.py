@@ -10,7 +10,13 @@ from relax_mlir.dialects.relax.spec import REQUIRED, SPECS, InferError, OpSpec, 
 from relax_mlir.errors import TypeInferenceError
 from relax_mlir.ir.function import GlobalVar
 from relax_mlir.mlir import ir
-from relax_mlir.relax.call_forms import FORMS, infer_form, result_of
+from relax_mlir.relax.call_forms import (
+    FORMS,
+    declared_outputs,
+    infer_form,
+    known_outputs,
+    result_of,
+)
 from relax_mlir.relax.location import user_span
 from relax_mlir.relax.struct_info import FuncType
 from relax_mlir.relax.type_relations import forget_symbols, match_symbols
@@ -113,31 +119,16 @@ def _call_tir(call: Call) -> ir.Type:
     if len(call.args) < 2 or not isinstance(call.args[0], GlobalVar):
         raise InferError("the callee must be a function of the module")
     _tensors(call)
-    return _outputs(call)
+    return known_outputs(call.type_args)
 
 
 def _call_dps(call: Call) -> ir.Type:
     """A registered function takes values of any kind; compiling needs its outputs' shapes and
     dtypes, checking does not."""
-    if not call.type_args:
-        raise InferError("needs the types of its outputs: out_sinfo=R.Tensor((2, 3), 'float32')")
-    result = result_of(call.type_args)
+    result = declared_outputs(call.type_args)
     for kind in types.tuple_fields(result) or [result]:
         if types.tensor_info(kind) is None:
             raise InferError(f"an output must be a tensor, got {types.describe(kind)}")
-    return result
-
-
-def _outputs(call: Call) -> ir.Type:
-    if not call.type_args:
-        raise InferError("needs the types of its outputs: out_sinfo=R.Tensor((2, 3), 'float32')")
-    result = result_of(call.type_args)
-    for kind in types.tuple_fields(result) or [result]:
-        info = types.tensor_info(kind)
-        if info is None or info.dims is None or info.dtype is None:
-            raise InferError(
-                f"an output must be a tensor of known shape and dtype, got {types.describe(kind)}"
-            )
     return result
 
 
