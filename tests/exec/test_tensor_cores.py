@@ -245,6 +245,10 @@ def test_every_intrinsic_parses_and_has_a_name() -> None:
         TensorIntrin.get("mma_f17f17f32")
     with pytest.raises(Error, match=r"in_dtype is float64; instructions take float16"):
         cuda.get_mma_intrin_group("shared", "global", "float64", "float64", False, False)
+    with pytest.raises(Error, match=r"store_to_smem_dtype is int8; instructions take float16"):
+        cuda.get_mma_intrin_group("shared", "shared", "int8", "int32", False, True, True, "int8")
+    with pytest.raises(Error, match="trans_a of float32 is True; instructions take False"):
+        cuda.get_mma_intrin_group("shared", "global", "float32", "float32", True, False)
     with pytest.raises(Error, match="A of int8 is not transposed"):
         cuda.get_ldmatrix_intrin(32, "int8", "A", True)
 

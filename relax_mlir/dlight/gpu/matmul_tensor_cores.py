@@ -20,7 +20,7 @@ from relax_mlir.dlight.gpu.matmul_form import (
 from relax_mlir.target import Target
 from relax_mlir.tir import PrimFunc
 from relax_mlir.tir.schedule import BlockRV, LoopRV, Schedule
-from relax_mlir.tir.tensor_intrin import cuda
+from relax_mlir.tir.tensor_intrin import cuda, mma
 
 DO_NOT_TENSORIZE = "dlight.do_not_tensorize"
 """Function attribute: keep a product on the CUDA cores."""
@@ -65,14 +65,6 @@ class _Kind:
         return cuda.get_mma_intrin_group(_SCOPE, _SCOPE, self.factors, self.sums, False, True)
 
 
-def _tf32_of_a(i: Any, k: Any) -> tuple[Any, Any]:
-    return 4 * (i % 8) + k % 4, 2 * (k // 4) + i // 8
-
-
-def _tf32_of_b(j: Any, k: Any) -> tuple[Any, Any]:
-    return 4 * (j % 8) + k % 4, 2 * (j // 8) + k // 4
-
-
 _SQUARE = cuda.shared_16x16_to_ldmatrix_32x8_layout
 _WIDE = cuda.shared_16x32_to_ldmatrix_32x16_layout
 
@@ -82,7 +74,7 @@ _KINDS = {
     ("bfloat16", "float32"): _Kind("bfloat16", "float32", 16, 4, (16, 8), (_SQUARE, _SQUARE)),
     ("int8", "int32"): _Kind("int8", "int32", 32, 1, (32, 16), (_WIDE, _WIDE)),
 }
-_TF32 = _Kind("float32", "float32", 8, 4, (16, 8), (_tf32_of_a, _tf32_of_b))
+_TF32 = _Kind("float32", "float32", 8, 4, (16, 8), (mma.tf32_rows_layout, mma.tf32_columns_layout))
 
 
 class MatmulTensorization(GPUScheduleRule):

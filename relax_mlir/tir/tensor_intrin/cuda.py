@@ -8,11 +8,20 @@ the `get_` functions make others: pairs of description and implementation for
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from relax_mlir.errors import Error
 from relax_mlir.tir.tensor_intrin import mma, wmma
-from relax_mlir.tir.tensor_intrin.mma import HALF_WARP, M_DIM, N_DIM, WARP_SIZE
+from relax_mlir.tir.tensor_intrin.mma import (
+    HALF_WARP,
+    M_DIM,
+    N_DIM,
+    WARP_SIZE,
+    ldmatrix_32x8_to_shared_16x16_layout,
+    shared_16x16_to_ldmatrix_32x8_layout,
+    shared_16x32_to_ldmatrix_32x16_layout,
+    shared_32x16_to_ldmatrix_32x16_layout,
+)
 from relax_mlir.tir.tensor_intrin.registry import parse_pair
 from relax_mlir.tir.tensor_intrin.tensor_cores import (
     INTRINSICS,
@@ -20,6 +29,7 @@ from relax_mlir.tir.tensor_intrin.tensor_cores import (
     SHORT,
     WMMA_SHORT,
     constant_name,
+    transposed_a,
 )
 
 if TYPE_CHECKING:
@@ -59,30 +69,6 @@ def __getattr__(name: str) -> str:
 
 def __dir__() -> list[str]:
     return [*__all__, *_CONSTANTS]
-
-
-# -- layouts: where in a fragment the elements of a tile in shared memory lie ------------------
-
-
-def shared_16x16_to_ldmatrix_32x8_layout(i: Any, j: Any) -> tuple[Any, Any]:
-    """(thread, register) of an element of a 16 by 16 tile of 16 bit numbers, or of sums."""
-    return 4 * (i % 8) + (j % 8) // 2, 4 * (j // 8) + (i // 8) * 2 + (j % 2)
-
-
-def shared_16x32_to_ldmatrix_32x16_layout(i: Any, j: Any) -> tuple[Any, Any]:
-    """(thread, register) of an element of a 16 by 32 tile of bytes."""
-    return 4 * (i % 8) + (j % 16) // 4, 8 * (j // 16) + (i // 8) * 4 + j % 4
-
-
-def shared_32x16_to_ldmatrix_32x16_layout(i: Any, j: Any) -> tuple[Any, Any]:
-    """(thread, register) of an element of a 32 by 16 tile of bytes."""
-    return (i % 16) // 4 + 4 * (j % 8), 8 * (j // 8) + (i // 16) * 4 + i % 4
-
-
-def ldmatrix_32x8_to_shared_16x16_layout(thread_id: Any, local_id: Any) -> tuple[Any, Any]:
-    """(row, column) of a register of a fragment, the inverse of the first."""
-    row = 8 * (local_id % 4 // 2) + (thread_id // 4)
-    return row, 8 * (local_id // 4) + (thread_id % 4) * 2 + (local_id % 2)
 
 
 # -- makers, with TVM's parameters ---------------------------------------------------------------
@@ -187,9 +173,11 @@ def get_mma_intrin_group(
     _require("in_dtype", in_dtype, by_dtype)
     factors = by_dtype[in_dtype]
     _require("out_dtype", out_dtype, [sums for short, sums in PRODUCTS if short == factors])
+    _require(f"trans_a of {in_dtype}", trans_a, transposed_a(factors))
     a, b = ("_trans" if trans_a else ""), ("_trans" if trans_b else "")
     dyn = "_dyn" if load_scope == "shared.dyn" else ""
-    stored = SHORT[store_to_smem_dtype or out_dtype]
+    stored_dtype = store_to_smem_dtype or out_dtype
+    _require("store_to_smem_dtype", stored_dtype, mma.SUMS)
     flags = ("_trans_a" if trans_a else "") + ("_trans_b" if trans_b else "")
     simple = "simple_" if not_use_mma_store_intrinic else ""
     return {
@@ -197,7 +185,7 @@ def get_mma_intrin_group(
         "load_a": f"mma_ldmatrix_{factors}_a{a}{dyn}",
         "load_b": f"mma_ldmatrix_{factors}_b{b}{dyn}",
         "compute": f"mma_{factors}{factors}{SHORT[out_dtype]}{flags}",
-        "store": f"mma_store_16x16_{stored}_{store_scope.replace('.', '_')}_{simple}",
+        "store": f"mma_store_16x16_{SHORT[stored_dtype]}_{store_scope.replace('.', '_')}_{simple}",
     }
 
 

@@ -14,16 +14,20 @@ in the layout of PTX's m16n8k8): those tiles are loaded element by element.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from relax_mlir.errors import Error
+from relax_mlir.tir.expr import Var
 from relax_mlir.tir.tensor_intrin.script import Parameter, function
 
 M_DIM = N_DIM = 16
 WARP_SIZE = 32
 HALF_WARP = WARP_SIZE // 2
 
-_SUMS = {"float16": "fp16", "float32": "fp32", "int32": "int32"}
+SUMS = {"float16": "fp16", "float32": "fp32", "int32": "int32"}
+"""Dtype of sums -> its name in `ptx_mma`."""
 
 
 @dataclass(frozen=True)
@@ -57,52 +61,63 @@ FACTORS = {
 REGISTERS_OF_SUMS = M_DIM * N_DIM // WARP_SIZE
 
 
-def layout_of_sums(i: str, j: str) -> tuple[str, str]:
-    """(thread, register) of an element of a 16 by 16 tile; also of 16 bit factors."""
-    thread = f"4 * ({i} % 8) + ({j} % 8) // 2"
-    return thread, f"4 * ({j} // 8) + ({i} // 8) * 2 + ({j} % 2)"
+Layout = Callable[[Any, Any], tuple[Any, Any]]
+"""(thread, register) of an element of a tile, of numbers or of expressions."""
 
 
-def _layout_16x32(i: str, j: str) -> tuple[str, str]:
-    return f"4 * ({i} % 8) + ({j} % 16) // 4", f"8 * ({j} // 16) + ({i} // 8) * 4 + {j} % 4"
+def shared_16x16_to_ldmatrix_32x8_layout(i: Any, j: Any) -> tuple[Any, Any]:
+    """(thread, register) of an element of a 16 by 16 tile of 16 bit numbers, or of sums."""
+    return 4 * (i % 8) + (j % 8) // 2, 4 * (j // 8) + (i // 8) * 2 + (j % 2)
 
 
-def _layout_32x16(i: str, j: str) -> tuple[str, str]:
-    return f"({i} % 16) // 4 + 4 * ({j} % 8)", f"8 * ({j} // 8) + ({i} // 16) * 4 + {i} % 4"
+def shared_16x32_to_ldmatrix_32x16_layout(i: Any, j: Any) -> tuple[Any, Any]:
+    """(thread, register) of an element of a 16 by 32 tile of bytes."""
+    return 4 * (i % 8) + (j % 16) // 4, 8 * (j // 16) + (i // 8) * 4 + j % 4
 
 
-def _layout_16x8(i: str, j: str) -> tuple[str, str]:
-    """TF32: rows are those of A, or the columns of B."""
-    return f"4 * ({i} % 8) + {j} % 4", f"2 * ({j} // 4) + {i} // 8"
+def shared_32x16_to_ldmatrix_32x16_layout(i: Any, j: Any) -> tuple[Any, Any]:
+    """(thread, register) of an element of a 32 by 16 tile of bytes."""
+    return (i % 16) // 4 + 4 * (j % 8), 8 * (j // 8) + (i // 16) * 4 + i % 4
 
 
-def _layout_8x16(k: str, j: str) -> tuple[str, str]:
-    """TF32, B as it multiplies."""
-    return f"4 * ({j} % 8) + {k} % 4", f"2 * ({j} // 8) + {k} // 4"
+def ldmatrix_32x8_to_shared_16x16_layout(thread_id: Any, local_id: Any) -> tuple[Any, Any]:
+    """(row, column) of a register of a fragment, the inverse of the first."""
+    row = 8 * (local_id % 4 // 2) + (thread_id // 4)
+    return row, 8 * (local_id // 4) + (thread_id % 4) * 2 + (local_id % 2)
 
 
-def _layout_of_columns(j: str, k: str) -> tuple[str, str]:
-    """TF32, B transposed: the registers of one `mma` of eight columns follow each other."""
-    return _layout_8x16(k, j)
+def tf32_rows_layout(i: Any, k: Any) -> tuple[Any, Any]:
+    """(thread, register) of an element of TF32's A."""
+    return 4 * (i % 8) + k % 4, 2 * (k // 4) + i // 8
 
 
-def _layout(factors: Factors, matrix: str, transposed: bool) -> tuple[tuple[str, str], ...]:
-    """Shape of a tile in memory as text, and its layout at (v0, v1)."""
+def tf32_columns_layout(j: Any, k: Any) -> tuple[Any, Any]:
+    """(thread, register) of an element of TF32's B transposed: the registers of one `mma` of eight
+    columns follow each other."""
+    return 4 * (j % 8) + k % 4, 2 * (j // 8) + k // 4
+
+
+def _text(layout: Layout, i: str, j: str) -> tuple[str, str]:
+    first, second = layout(Var(i, "int32"), Var(j, "int32"))
+    return str(first), str(second)
+
+
+def _layout(factors: Factors, matrix: str, transposed: bool) -> tuple[tuple[int, int], Layout]:
+    """Shape of a tile in memory, and its layout."""
     rows, columns = (M_DIM, factors.k_dim) if matrix == "A" else (factors.k_dim, N_DIM)
     shape = (columns, rows) if transposed else (rows, columns)
     if factors.k_dim == 16:
-        place = layout_of_sums("v0", "v1")
-    elif factors.short == "tf32":
-        by_matrix = {("A", False): _layout_16x8, ("B", False): _layout_8x16,
-                     ("B", True): _layout_of_columns}  # fmt: skip
-        if (matrix, transposed) not in by_matrix:
-            raise Error("A of tf32 is not transposed", hint="transpose_layout the operand first")
-        place = by_matrix[matrix, transposed]("v0", "v1")
-    else:
-        if matrix == "A" and transposed:
-            raise Error(f"A of {factors.dtype} is not transposed: ldmatrix moves pairs of bytes")
-        place = (_layout_32x16 if matrix == "B" and not transposed else _layout_16x32)("v0", "v1")
-    return (str(shape[0]), str(shape[1])), place
+        return shape, shared_16x16_to_ldmatrix_32x8_layout
+    if matrix == "A" and transposed:
+        raise Error(f"A of {factors.dtype} is not transposed: ldmatrix moves pairs of bytes",
+                    hint="transform_layout the operand first")  # fmt: skip
+    if factors.short == "tf32":
+        by_rows = tf32_rows_layout if matrix == "A" else tf32_columns_layout
+        as_it_multiplies = matrix == "B" and not transposed
+        return shape, (lambda k, j: by_rows(j, k)) if as_it_multiplies else by_rows
+    if matrix == "B" and not transposed:
+        return shape, shared_32x16_to_ldmatrix_32x16_layout
+    return shape, shared_16x32_to_ldmatrix_32x16_layout
 
 
 def _copy(target: str, source: str, shape: tuple[int, int], name: str) -> str:
@@ -124,8 +139,8 @@ def ldmatrix(
     Raises Error where the instruction cannot.
     """
     factors = FACTORS[short]
-    (rows, columns), (thread, register) = _layout(factors, matrix, transposed)
-    tile = (int(rows), int(columns))
+    tile, layout = _layout(factors, matrix, transposed)
+    thread, register = _text(layout, "v0", "v1")
     shared = Parameter("shared", tile, factors.dtype, scope, tile[1])
     warp = Parameter("warp", (WARP_SIZE, factors.registers), factors.dtype, "warp", tile[1])
     copy = _copy(f"warp[{thread}, {register}]", "shared[v0, v1]", tile, "shared_warp")
@@ -186,15 +201,13 @@ def mma(
     body = _products(first, second, sums, a_transposed, b_transposed)
     name = f"mma_{a}_{b}"
     desc = function(f"{name}_desc", [A, B, C], body, [C, A, B], [C])
-    call = (
-        f'T.evaluate(T.ptx_mma("{sums}", "m16n8k{k_dim}", "row", "col", "{first.ptx}", '
-        f'"{second.ptx}", "{_SUMS[sums]}", A.data, A.elem_offset + tx * {registers}, '
-        "B.data, B.elem_offset + tx * {registers}{b}, C.data, C.elem_offset + tx * {sums}{c}, "
-        "False))"
-    )
     calls = [
-        call.format(registers=registers, sums=REGISTERS_OF_SUMS, b=b_half, c=c_half)
-        for b_half, c_half in (("", ""), (f" + {registers // 2}", f" + {REGISTERS_OF_SUMS // 2}"))
+        f'T.evaluate(T.ptx_mma("{sums}", "m16n8k{k_dim}", "row", "col", "{first.ptx}", '
+        f'"{second.ptx}", "{SUMS[sums]}", A.data, A.elem_offset + tx * {registers}, '
+        f"B.data, B.elem_offset + tx * {registers} + {registers // 2 * half}, "
+        f"C.data, C.elem_offset + tx * {REGISTERS_OF_SUMS} + {REGISTERS_OF_SUMS // 2 * half}, "
+        "False))"
+        for half in (0, 1)
     ]
     loop = f'for tx in T.thread_binding(0, {WARP_SIZE}, "threadIdx.x"):\n    '
     impl = function(f"{name}_impl", [A, B, C], loop + "\n    ".join(calls), [C, A, B], [C])
@@ -203,18 +216,17 @@ def mma(
 
 def _products(a: Factors, b: Factors, sums: str, a_transposed: bool, b_transposed: bool) -> str:
     """The description's loops."""
-    _, place_a = _layout(a, "A", a_transposed)
-    _, place_b = _layout(b, "B", b_transposed)
     at_a = ("vk", "vi") if a_transposed else ("vi", "vk")
     at_b = ("vj", "vk") if b_transposed else ("vk", "vj")
+    _, layout_a = _layout(a, "A", a_transposed)
+    _, layout_b = _layout(b, "B", b_transposed)
     elements = [
-        f"{name}[{place[0]}, {place[1]}]".replace("v0", at[0]).replace("v1", at[1])
-        for name, place, at in (("A", place_a, at_a), ("B", place_b, at_b))
+        f"{name}[{', '.join(_text(layout, *at))}]"
+        for name, layout, at in (("A", layout_a, at_a), ("B", layout_b, at_b))
     ]
-    thread, register = layout_of_sums("vi", "vj")
-    sum_ = f"C[{thread}, {register}]"
+    sum_ = f"C[{', '.join(_text(shared_16x16_to_ldmatrix_32x8_layout, 'vi', 'vj'))}]"
     factors = [
-        f'T.cast({e}, "{sums}")' if sums in ("float32", "int32") and f.dtype != sums else e
+        e if f.dtype == sums else f'T.cast({e}, "{sums}")'
         for e, f in zip(elements, (a, b), strict=True)
     ]
     return f"""
@@ -229,7 +241,7 @@ def _products(a: Factors, b: Factors, sums: str, a_transposed: bool, b_transpose
 def fill(sums: str) -> tuple[str, str]:
     """Zeros in a fragment of sums: description, implementation."""
     warp = Parameter("C_warp", (WARP_SIZE, REGISTERS_OF_SUMS), sums, "warp")
-    thread, register = layout_of_sums("v0", "v1")
+    thread, register = _text(shared_16x16_to_ldmatrix_32x8_layout, "v0", "v1")
     desc = f"""
         for i0, i1 in T.grid({M_DIM}, {N_DIM}):
             with T.block("C_warp"):
@@ -249,7 +261,7 @@ def store(sums: str, scope: str = "global", by_intrinsic: bool = True) -> tuple[
     """Store a fragment of sums into a tile, by `T.mma_store` or element by element."""
     warp = Parameter("C_warp", (WARP_SIZE, REGISTERS_OF_SUMS), sums, "warp")
     tile = Parameter("C", (M_DIM, N_DIM), sums, scope)
-    thread, register = layout_of_sums("v0", "v1")
+    thread, register = _text(shared_16x16_to_ldmatrix_32x8_layout, "v0", "v1")
     copy = _copy("C[v0, v1]", f"C_warp[{thread}, {register}]", (M_DIM, N_DIM), "C_warp")
     desc = function("mma_store_desc", [warp, tile], copy, [warp], [tile])
     loop = f'for tx in T.thread_binding(0, {WARP_SIZE}, "threadIdx.x"):\n    '
@@ -260,7 +272,7 @@ def store(sums: str, scope: str = "global", by_intrinsic: bool = True) -> tuple[
             "C_warp.data, C_warp.elem_offset, s0))"
         )
     else:
-        row, column = "8 * (l % 4 // 2) + tx // 4", "8 * (l // 4) + tx % 4 * 2 + l % 2"
+        row, column = _text(ldmatrix_32x8_to_shared_16x16_layout, "tx", "l")
         body = (
             f"{loop}for l in T.serial({REGISTERS_OF_SUMS}):\n"
             f"        C[{row}, {column}] = C_warp[tx, l]"

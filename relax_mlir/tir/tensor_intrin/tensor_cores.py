@@ -16,23 +16,26 @@ PRODUCTS = [("f16", "float16"), ("f16", "float32"), ("bf16", "float32"), ("tf32"
              ("i8", "int32"), ("e4m3", "float32"), ("e5m2", "float32")]  # fmt: skip
 
 
+def transposed_a(short: str) -> tuple[bool, ...]:
+    """Whether A of some factors may be transposed, lie as it multiplies, or both."""
+    return (False, True) if mma.FACTORS[short].k_dim == 16 else (False,)
+
+
 def _mma_intrinsics() -> Iterator[tuple[str, Maker]]:
-    for short, factors in mma.FACTORS.items():
+    for short in mma.FACTORS:
         for matrix in "AB":
-            for transposed in (False, True):
-                if transposed and matrix == "A" and factors.k_dim != 16:
-                    continue
+            for transposed in transposed_a(short) if matrix == "A" else (False, True):
                 for scope, suffix in (("shared", ""), ("shared.dyn", "_dyn")):
                     trans = "_trans" if transposed else ""
                     name = f"mma_ldmatrix_{short}_{matrix.lower()}{trans}{suffix}"
                     yield name, partial(mma.ldmatrix, short, matrix, transposed, scope)
     for short, sums in PRODUCTS:
-        for a in (False, True) if mma.FACTORS[short].k_dim == 16 else (False,):
+        for a in transposed_a(short):
             for b in (False, True):
                 flags = ("_trans_a" if a else "") + ("_trans_b" if b else "")
                 name = f"mma_{short}{short}{SHORT[sums]}{flags}"
                 yield name, partial(mma.mma, short, short, sums, a, b)
-    for sums in ("float16", "float32", "int32"):
+    for sums in mma.SUMS:
         yield f"mma_fill_16x16_{SHORT[sums]}", partial(mma.fill, sums)
         for scope in ("global", "shared", "shared.dyn"):
             name = f"mma_store_16x16_{SHORT[sums]}_{scope.replace('.', '_')}_"
