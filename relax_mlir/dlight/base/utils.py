@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from math import prod
 
 from relax_mlir import mlir
 from relax_mlir.dialects.tir.loops import ForOp
-from relax_mlir.mlir import ir
+from relax_mlir.mlir import dynamic, ir
 from relax_mlir.target import Target
 from relax_mlir.tir.schedule import LoopRV, Schedule
 from relax_mlir.tir.schedule.index import as_index
@@ -32,12 +33,21 @@ def element_bytes(buffer: ir.Value) -> int:
     return (bits(from_mlir(ir.MemRefType(buffer.type).element_type)) + 7) // 8
 
 
+def buffer_bytes(buffer: ir.Value) -> int | None:
+    """The bytes of a buffer, None for one of symbolic sizes."""
+    shape = ir.MemRefType(buffer.type).shape
+    return None if dynamic() in shape else prod(shape) * element_bytes(buffer)
+
+
 def get_extent(sch: Schedule, loop_rv: LoopRV) -> int | str:
     """A loop's extent: an int, or the symbolic expression as text."""
-    with mlir.scope():
-        extent = as_index(sch.get(loop_rv).extent)
-        constant = extent.as_constant()
-        return str(extent) if constant is None else constant
+    return _extent(sch.get(loop_rv))
+
+
+def annotate_unroll(sch: Schedule, loop: LoopRV, depth: int) -> None:
+    """Let the back end write out what is inside of a loop, up to `depth` steps."""
+    sch.annotate(loop, ann_key="pragma_auto_unroll_max_step", ann_val=depth)
+    sch.annotate(loop, ann_key="pragma_unroll_explicit", ann_val=1)
 
 
 def auto_vectorize(sch: Schedule, loop: LoopRV, max_vec: int) -> None:
@@ -87,7 +97,21 @@ def suggest_threads_per_block(
     return [chosen[number] for number in range(len(extents))]
 
 
-def largest_factor(number: int | str, factors: Sequence[int]) -> int:
+def fit_threads(target: Target, outer: int, inner: int) -> tuple[int, int]:
+    """Threads along two axes, powers of two, halved until a block may have them: the outer ones
+    first."""
+    while outer * inner > max_threads_per_block(target):
+        outer, inner = (outer // 2, inner) if outer > 1 else (1, inner // 2)
+    return outer, inner
+
+
+def elements_per_thread(extent: int | str, threads: int) -> int:
+    """The most elements, up to 8, that each of some threads takes at a time when together they
+    divide an extent; 1 where none do."""
+    return max(largest_factor(extent, [threads * n for n in (1, 2, 4, 8)]) // threads, 1)
+
+
+def largest_factor(number: int | str, factors: Iterable[int]) -> int:
     """The largest of some factors that divides a number, 1 when none does."""
     if not isinstance(number, int):
         return 1

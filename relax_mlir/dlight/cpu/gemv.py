@@ -5,7 +5,7 @@ from __future__ import annotations
 from relax_mlir.dlight.analysis.common_analysis import normalize_prim_func
 from relax_mlir.dlight.analysis.gemv import is_gemv, normalize
 from relax_mlir.dlight.base.common_schedules import try_inline_contiguous_spatial
-from relax_mlir.dlight.base.utils import get_extent
+from relax_mlir.dlight.base.utils import annotate_unroll, get_extent
 from relax_mlir.dlight.cpu.base import CPUScheduleRule
 from relax_mlir.target import Target
 from relax_mlir.tir import PrimFunc
@@ -48,8 +48,7 @@ def _schedule(sch: Schedule, block: BlockRV) -> None:
     step, _ = sch.split(r, factors=[None, tile_r])
     sch.vectorize(lanes)
     sch.parallel(outer)
-    sch.annotate(step, ann_key="pragma_auto_unroll_max_step", ann_val=_UNROLL)
-    sch.annotate(step, ann_key="pragma_unroll_explicit", ann_val=1)
+    annotate_unroll(sch, step, _UNROLL)
 
 
 def _product(extents: list[int | str]) -> int | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from relax_mlir import mlir
 from relax_mlir.dlight.analysis.common_analysis import SBlockInfo, normalize_prim_func
-from relax_mlir.dlight.base.utils import element_bytes, get_extent
+from relax_mlir.dlight.base.utils import annotate_unroll, element_bytes, get_extent
 from relax_mlir.dlight.cpu.base import CPUScheduleRule, vector_bits
 from relax_mlir.target import Target
 from relax_mlir.tir import PrimFunc
@@ -76,6 +76,4 @@ def _unroll_inner(sch: Schedule, block: BlockRV, lanes: int) -> None:
     extent = get_extent(sch, loops[-1])
     if len(loops) < 2 or (isinstance(extent, int) and extent <= lanes):
         return
-    inner = sch.split(loops[-1], factors=[None, lanes])[-1]
-    sch.annotate(inner, ann_key="pragma_auto_unroll_max_step", ann_val=lanes)
-    sch.annotate(inner, ann_key="pragma_unroll_explicit", ann_val=1)
+    annotate_unroll(sch, sch.split(loops[-1], factors=[None, lanes])[-1], lanes)

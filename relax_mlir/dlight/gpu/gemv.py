@@ -4,7 +4,6 @@ after."""
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from math import prod
 
 from relax_mlir import mlir
 from relax_mlir.dlight.analysis.common_analysis import (
@@ -15,16 +14,18 @@ from relax_mlir.dlight.analysis.common_analysis import (
 from relax_mlir.dlight.analysis.gemv import is_gemv, normalize
 from relax_mlir.dlight.base.common_schedules import try_inline_contiguous_spatial
 from relax_mlir.dlight.base.utils import (
-    element_bytes,
+    annotate_unroll,
+    buffer_bytes,
+    elements_per_thread,
+    fit_threads,
     get_extent,
     largest_factor,
     max_shared_memory_per_block,
-    max_threads_per_block,
 )
-from relax_mlir.dlight.gpu.base import GPUScheduleRule, annotate_unroll
+from relax_mlir.dlight.gpu.base import GPUScheduleRule
 from relax_mlir.dlight.gpu.epilogue import schedule_epilogue, set_scope_of_writes
 from relax_mlir.errors import ScheduleError
-from relax_mlir.mlir import dynamic, ir
+from relax_mlir.mlir import ir
 from relax_mlir.target import Target
 from relax_mlir.tir import PrimFunc
 from relax_mlir.tir.schedule import BlockRV, LoopRV, Schedule
@@ -75,8 +76,10 @@ def _apply(func: PrimFunc, target: Target, shared: bool) -> Schedule | None:
     if vectors is None or not normalize(sch, info):
         return None
     tile = choose_tile(sch, target, info.block_rv)
-    fits = shared and len(vectors) == 1 and _bytes(vectors) <= max_shared_memory_per_block(target)
-    tile = replace(tile, vector_in_shared_memory=fits)
+    with mlir.scope():
+        size = buffer_bytes(vectors[0])
+    fits = size is not None and size <= max_shared_memory_per_block(target)
+    tile = replace(tile, vector_in_shared_memory=shared and len(vectors) == 1 and fits)
     number = _read_number(sch, info.block_rv, vectors[0])
     _schedule(sch, info.block_rv, tile, number, rest[0] if rest else None)
     return sch
@@ -87,14 +90,11 @@ def choose_tile(sch: Schedule, target: Target, block: BlockRV) -> Tile:
     batch, spatial, reduction, part = (get_extent(sch, loop) for loop in sch.get_loops(block))
     static = isinstance(batch, int) and isinstance(spatial, int)
     cuda = target.kind.name in ("cuda", "nvptx")
-    outputs, reducers = (16, 32) if static and cuda else (1, 64)
-    while outputs * reducers > max_threads_per_block(target):
-        outputs, reducers = (outputs // 2, reducers) if outputs > 1 else (1, reducers // 2)
+    outputs, reducers = fit_threads(target, *((16, 32) if static and cuda else (1, 64)))
     if isinstance(part, int) and part > 1:
         elements = part
     else:
-        candidates = [reducers * n for n in (1, 2, 4, 8)]
-        elements = max(largest_factor(reduction, candidates) // reducers, 1)
+        elements = elements_per_thread(reduction, reducers)
     lanes = min(largest_factor(elements, [1, 2, 4, 8]), 4)
     return Tile(outputs, reducers, elements, lanes, False)
 
@@ -150,9 +150,8 @@ def _fetch_vector(sch: Schedule, block: BlockRV, number: int, bx: LoopRV, tile: 
     sch.compute_at(fetch, bx, preserve_unit_loops=True)
     fused = sch.fuse(*sch.get_loops(fetch)[1:])
     threads = tile.outputs * tile.reducers
-    lanes = min(largest_factor(get_extent(sch, fused), [threads * n for n in (1, 2, 4, 8)])
-                // threads, 8)  # fmt: skip
-    factors = [None, tile.outputs, tile.reducers, max(lanes, 1)]
+    lanes = elements_per_thread(get_extent(sch, fused), threads)
+    factors = [None, tile.outputs, tile.reducers, lanes]
     _, ty, tx, vec = sch.split(fused, factors=factors)
     sch.bind(ty, "threadIdx.y")
     sch.bind(tx, "threadIdx.x")
@@ -163,15 +162,3 @@ def _fetch_vector(sch: Schedule, block: BlockRV, number: int, bx: LoopRV, tile: 
 def _read_number(sch: Schedule, block: BlockRV, buffer: ir.Value) -> int:
     with mlir.scope():
         return next(n for n, read in enumerate(reads_of(sch.get(block))) if read.buffer == buffer)
-
-
-def _bytes(buffers: list[ir.Value]) -> float:
-    """The size of some buffers, infinite for symbolic ones."""
-    total = 0.0
-    with mlir.scope():
-        for buffer in buffers:
-            shape = ir.MemRefType(buffer.type).shape
-            if any(size == dynamic() for size in shape):
-                return float("inf")
-            total += prod(shape) * element_bytes(buffer)
-    return total

@@ -16,12 +16,13 @@ from relax_mlir.dlight.analysis.common_analysis import (
 )
 from relax_mlir.dlight.base.common_schedules import try_inline_contiguous_spatial
 from relax_mlir.dlight.base.utils import (
+    annotate_unroll,
     element_bytes,
     get_extent,
     max_shared_memory_per_block,
     max_threads_per_block,
 )
-from relax_mlir.dlight.gpu.base import GPUScheduleRule, annotate_unroll
+from relax_mlir.dlight.gpu.base import GPUScheduleRule
 from relax_mlir.dlight.gpu.epilogue import set_scope_of_writes
 from relax_mlir.target import Target
 from relax_mlir.tir import PrimFunc

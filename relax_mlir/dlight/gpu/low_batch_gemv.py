@@ -15,8 +15,13 @@ from relax_mlir.dlight.analysis.common_analysis import (
 )
 from relax_mlir.dlight.analysis.gemv import get_reduction_expr
 from relax_mlir.dlight.base.common_schedules import try_inline
-from relax_mlir.dlight.base.utils import get_extent, largest_factor, max_threads_per_block
-from relax_mlir.dlight.gpu.base import GPUScheduleRule, annotate_unroll
+from relax_mlir.dlight.base.utils import (
+    annotate_unroll,
+    elements_per_thread,
+    fit_threads,
+    get_extent,
+)
+from relax_mlir.dlight.gpu.base import GPUScheduleRule
 from relax_mlir.dlight.gpu.epilogue import schedule_epilogue
 from relax_mlir.dlight.gpu.matmul_form import inline_producers
 from relax_mlir.target import Target
@@ -85,8 +90,7 @@ class LowBatchGEMV(GPUScheduleRule):
         outputs, reducers = _threads(target, get_extent(sch, s), get_extent(sch, r))
         by, vectors = sch.split(batch, factors=[None, self.bucket])
         bx, ty, tile = sch.split(s, factors=[None, outputs, _OUTPUTS_PER_THREAD])
-        candidates = [reducers * n for n in (1, 2, 4, 8)]
-        elements = max(largest_factor(get_extent(sch, r), candidates) // reducers, 1)
+        elements = elements_per_thread(get_extent(sch, r), reducers)
         r, tx, steps = sch.split(r, factors=[None, reducers, elements])
         sch.reorder(by, bx, ty, tx, r, steps, tile, vectors)
         axes = {"blockIdx.y": by, "blockIdx.x": bx, "threadIdx.y": ty, "threadIdx.x": tx}
@@ -106,9 +110,7 @@ def _threads(target: Target, outputs: int | str, reduced: int | str) -> tuple[in
         threads = (4, 64)
     else:
         threads = (16, 32)
-    while threads[0] * threads[1] > max_threads_per_block(target):
-        threads = (threads[0] // 2, threads[1]) if threads[0] > 1 else (1, threads[1] // 2)
-    return threads
+    return fit_threads(target, *threads)
 
 
 def _variables(sch: Schedule, info: SBlockInfo) -> _Variables | None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from relax_mlir.dlight.analysis.common_analysis import has_reduction, normalize_prim_func
-from relax_mlir.dlight.gpu.base import GPUScheduleRule, annotate_unroll
+from relax_mlir.dlight.base.utils import annotate_unroll
+from relax_mlir.dlight.gpu.base import GPUScheduleRule
 from relax_mlir.dlight.gpu.matmul_form import (
     inline_consumers,
     inline_producers,

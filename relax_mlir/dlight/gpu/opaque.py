@@ -9,6 +9,7 @@ from relax_mlir import mlir
 from relax_mlir.dialects.tir.blocks import BlockOp, ReadOp, WriteOp
 from relax_mlir.dialects.tir.buffers import AllocBufferOp
 from relax_mlir.dialects.tir.loops import ForOp
+from relax_mlir.dlight.base.utils import buffer_bytes
 from relax_mlir.errors import ScheduleError
 from relax_mlir.mlir import arith, dynamic, ir, memref
 from relax_mlir.tir import PrimFunc
@@ -205,7 +206,8 @@ def _hoist_allocations(block: BlockOp) -> None:
     is small, and of constant size."""
     function = nest.function_of(block)
     for alloc in [op for op in nest.descend(block) if isinstance(op, AllocBufferOp)]:
-        if _bytes(alloc) is not None and (_bytes(alloc) or 0) <= PRIVATE_BYTES:
+        size = buffer_bytes(alloc.operation.results[0])
+        if size is not None and size <= PRIVATE_BYTES:
             continue
         sizes = list(dict.fromkeys(_operands_of(alloc)))
         if all(nest.is_movable(op) for op in sizes):
@@ -219,16 +221,3 @@ def _marker(function: ir.OpView) -> ir.Operation:
     """A constant at the start of a function, as a place to move operations to."""
     at = ir.InsertionPoint.at_block_begin(nest.body_of(function))
     return arith.ConstantOp(ir.IndexType.get(), 0, ip=at).operation
-
-
-def _bytes(alloc: AllocBufferOp) -> int | None:
-    """The size of a buffer, None for one of symbolic sizes."""
-    from relax_mlir.dialects.dtypes import bits, from_mlir
-
-    kind = ir.MemRefType(alloc.operation.results[0].type)
-    if not kind.has_static_shape:
-        return None
-    count = 1
-    for size in kind.shape:
-        count *= size
-    return count * bits(from_mlir(kind.element_type)) // 8

@@ -14,8 +14,13 @@ from relax_mlir.dlight.analysis.common_analysis import (
     normalize_prim_func,
 )
 from relax_mlir.dlight.base.common_schedules import try_inline_contiguous_spatial
-from relax_mlir.dlight.base.utils import get_extent, suggest_threads_per_block
-from relax_mlir.dlight.gpu.base import GPUScheduleRule, annotate_unroll
+from relax_mlir.dlight.base.utils import (
+    annotate_unroll,
+    get_extent,
+    largest_factor,
+    suggest_threads_per_block,
+)
+from relax_mlir.dlight.gpu.base import GPUScheduleRule
 from relax_mlir.dlight.gpu.epilogue import schedule_epilogue
 from relax_mlir.target import Target
 from relax_mlir.tir import PrimFunc
@@ -112,7 +117,7 @@ def _schedule_inner_reduction(
 def _schedule_inner_spatial(
     sch: Schedule, block: BlockRV, loops: _Nest, epilogue: SBlockInfo | None
 ) -> None:
-    threads = largest_divisor(loops.inner_extent, MAX_SPATIAL_THREADS)
+    threads = largest_factor(loops.inner_extent, range(1, MAX_SPATIAL_THREADS + 1))
     bx, tx = sch.split(loops.spatial, factors=[None, threads])
     r, ty = sch.split(loops.reduction, factors=[None, REDUCTION_THREADS])
     sch.reorder(bx, tx, ty, r)
@@ -123,10 +128,3 @@ def _schedule_inner_spatial(
     if epilogue is not None:
         sizes = {"threadIdx.y": REDUCTION_THREADS, "threadIdx.x": threads}
         schedule_epilogue(sch, block, epilogue.block_rv, bx, sizes, threads)
-
-
-def largest_divisor(extent: int | str, limit: int) -> int:
-    """The largest divisor of an extent that is not above a limit; 1 for a symbolic extent."""
-    if not isinstance(extent, int):
-        return 1
-    return next(n for n in range(limit, 0, -1) if extent % n == 0)

@@ -10,7 +10,8 @@ from relax_mlir.dlight.analysis.common_analysis import (
     normalize_prim_func,
 )
 from relax_mlir.dlight.base.common_schedules import try_inline_contiguous_spatial
-from relax_mlir.dlight.gpu.base import GPUScheduleRule, annotate_unroll
+from relax_mlir.dlight.base.utils import annotate_unroll
+from relax_mlir.dlight.gpu.base import GPUScheduleRule
 from relax_mlir.errors import ScheduleError
 from relax_mlir.mlir import ir
 from relax_mlir.target import Target
