@@ -168,11 +168,15 @@ def _distance(a: Index, b: Index, moved: Set[ir.Value]) -> _Distance:
     fixed_b, moving_b = _by_variation(b, moved)
     fixed = fixed_b - fixed_a
     low, high = fixed.bounds()
-    (low_a, high_a), (low_b, high_b) = moving_a.bounds(), moving_b.bounds()
-    least = None if None in (low, low_b, high_a) else low + low_b - high_a  # type: ignore[operator]
-    most = None if None in (high, high_b, low_a) else high + high_b - low_a  # type: ignore[operator]
+    (low_a, high_a), (low_b, high_b) = (Index() - moving_a).bounds(), moving_b.bounds()
+    least, most = _sum(low, low_a, low_b), _sum(high, high_a, high_b)
     step = gcd(*fixed.terms.values(), *moving_a.terms.values(), *moving_b.terms.values())
     return _Distance(least, most, step, fixed.constant % step if step else 0)
+
+
+def _sum(*parts: int | None) -> int | None:
+    known = [part for part in parts if part is not None]
+    return sum(known) if len(known) == len(parts) else None
 
 
 def _by_variation(index: Index, moved: Set[ir.Value]) -> tuple[Index, Index]:

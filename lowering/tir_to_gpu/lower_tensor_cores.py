@@ -263,14 +263,11 @@ class _Lowering:
         registers = self.registers(op, target, None)
         half = mod(floordiv(lane, Index({}, 16)), Index({}, 2))
         eight = mod(floordiv(lane, Index({}, 8)), Index({}, 2))
-        if is_b == by_columns:  # as it lies in memory: rows of A, or columns of B
-            row, column = mod(lane, Index({}, 16)), half * 8
-            if is_b:
-                row, column = half * 8 + mod(lane, Index({}, 8)), eight * 8
-        elif is_b:
-            row, column = mod(lane, Index({}, 16)), half * 8
-        else:
+        # The rows that are loaded are those of memory, which has the columns of a matrix there.
+        if by_columns:
             row, column = half * 8 + mod(lane, Index({}, 8)), eight * 8
+        else:
+            row, column = mod(lane, Index({}, 16)), half * 8
         self.load_matrices(source.moved(row, column), registers, transpose=is_b != by_columns)
 
     def wmma_store(self, op: ir.Operation) -> None:
@@ -291,8 +288,9 @@ class _Lowering:
         for use in list(buffer.uses):
             op = use.owner.operation
             with ir.InsertionPoint(op), op.location:
-                if isinstance(op.opview, AccessOp):
-                    self._declare(op, fragment)
+                view = op.opview
+                if isinstance(view, AccessOp):
+                    self._declare(view, fragment)
                     op.erase()
                 elif op.name in ("memref.load", "memref.store") and fragment.tile is None:
                     self._own_element(op, fragment)
@@ -304,8 +302,7 @@ class _Lowering:
             )
         buffer.owner.operation.erase()
 
-    def _declare(self, op: ir.Operation, fragment: _Fragment) -> None:
-        access: AccessOp = op.opview  # type: ignore[assignment]
+    def _declare(self, access: AccessOp, fragment: _Fragment) -> None:
         offsets = [as_index(o) for o in access.mixed_offsets]
         sizes = [as_index(s) for s in access.mixed_sizes]
         region = list(zip(offsets, sizes, strict=True))
@@ -319,7 +316,7 @@ class _Lowering:
             ]
             region = [*region[:-2], *tiles, whole]
         kind = ReadOp if isinstance(access, ReadOp) else WriteOp
-        add_access(kind, fragment.own, region, ir.InsertionPoint(op))
+        add_access(kind, fragment.own, region, ir.InsertionPoint(access))
 
     def _own_element(self, op: ir.Operation, fragment: _Fragment) -> None:
         first = 1 if op.name == "memref.load" else 2
@@ -354,7 +351,8 @@ def _with_lanes(call: ir.Operation) -> None:
 
 
 def _bits(kind: ir.Type) -> int:
-    return kind.width  # type: ignore[attr-defined]
+    assert isinstance(kind, (ir.IntegerType, ir.FloatType)), "fragments are of numbers"
+    return kind.width
 
 
 def _converted(value: ir.Value, kind: ir.Type) -> ir.Value:
