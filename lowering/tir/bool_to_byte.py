@@ -6,11 +6,11 @@ byte a bool.  Loads compare with zero, stores extend.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from relax_mlir.lowering.passes import ModuleState, Pass, register_pass
 from relax_mlir.mlir import arith, ir, memref
+from relax_mlir.tir.schedule.nest import descend
 
 
 @register_pass("tir-bool-to-byte")
@@ -22,16 +22,8 @@ class BoolToByte(Pass):
         for function in state.functions():
             if "tir.attrs" in function.attributes:
                 _convert_arguments(function)
-                for op in list(_walk(function)):
-                    _convert(op)
-
-
-def _walk(op: ir.Operation) -> Iterator[ir.Operation]:
-    for region in op.regions:
-        for block in region.blocks:
-            for child in block.operations:
-                yield child.operation
-                yield from _walk(child.operation)
+                for view in list(descend(function.opview)):
+                    _convert(view.operation)
 
 
 def _is_bool_buffer(kind: ir.Type) -> bool:

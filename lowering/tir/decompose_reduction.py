@@ -19,7 +19,14 @@ from relax_mlir.lowering.tir.buffer_names import has_one_name
 from relax_mlir.lowering.tir.plan_buffer_allocation import has_loops
 from relax_mlir.mlir import arith, ir
 from relax_mlir.tir.schedule.index import Index, Leaf, as_index
-from relax_mlir.tir.schedule.nest import blocks_of, encloses, is_movable, loops_around
+from relax_mlir.tir.schedule.nest import (
+    blocks_of,
+    descend,
+    encloses,
+    is_ancestor,
+    is_movable,
+    loops_around,
+)
 
 __all__ = ["DecomposeReduction"]
 
@@ -142,7 +149,7 @@ class _Reduction:
         if not all(has_one_name(buffer) for buffer in written):
             return False
         for op in _inside(outer.operation):
-            own = _is_at_or_inside(op, self.block.operation)
+            own = is_ancestor(self.block, op.opview)
             if not own and any(v in written for v in op.operands):
                 return False
             if op.name == "tir.call":
@@ -218,20 +225,7 @@ def _is_injective(binding: Index, spatial: dict[ir.Value, ForOp]) -> bool:
 
 
 def _inside(op: ir.Operation) -> Iterator[ir.Operation]:
-    for region in op.regions:
-        for block in region.blocks:
-            for child in block.operations:
-                yield child.operation
-                yield from _inside(child.operation)
-
-
-def _is_at_or_inside(op: ir.Operation, outer: ir.Operation) -> bool:
-    current: ir.Operation | None = op
-    while current is not None:
-        if current == outer:
-            return True
-        current = None if current.parent is None else current.parent.operation
-    return False
+    return (view.operation for view in descend(op.opview))
 
 
 # -- rewriting --------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from relax_mlir.mlir import ir
+from relax_mlir.tir.schedule.nest import encloses
 
 __all__ = ["Linear", "is_inside", "linear", "variables_in"]
 
@@ -102,10 +103,4 @@ def variables_in(value: ir.Value, iter_vars: Sequence[ir.Value], nest: ir.Operat
 
 def is_inside(value: ir.Value, nest: ir.Operation) -> bool:
     """Whether an operation in the nest computes a value."""
-    if isinstance(value.owner, ir.Block):
-        return False
-    op: ir.Operation | None = value.owner.operation
-    while op is not None and op != nest:
-        parent = op.parent
-        op = None if parent is None else parent.operation
-    return op is not None
+    return not isinstance(value.owner, ir.Block) and encloses(nest.opview, value)

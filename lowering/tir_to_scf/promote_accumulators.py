@@ -18,6 +18,7 @@ from relax_mlir.mlir import PassManager, arith, ir, memref, scf, vector
 from relax_mlir.tir.math_ops import constant_attribute
 from relax_mlir.tir.schedule.index import Index, as_index
 from relax_mlir.tir.schedule.index_write import write
+from relax_mlir.tir.schedule.nest import encloses
 
 __all__ = ["PromoteAccumulators"]
 
@@ -161,19 +162,9 @@ def _is_promotable(loop: ir.Operation, group: list[_Access]) -> bool:
     for slot in slots:
         values = [v for index in slot.indices for v in index.leaves()]
         values += [slot.mask] if slot.mask is not None else []
-        if any(_is_inside(loop, value) for value in values):
+        if any(encloses(loop.opview, value) for value in values):
             return False
     return all(_apart(a, b) for i, a in enumerate(slots) for b in slots[:i])
-
-
-def _is_inside(loop: ir.Operation, value: ir.Value) -> bool:
-    owner = value.owner
-    op = owner.owner if isinstance(owner, ir.Block) else owner
-    while op is not None:
-        if op.operation == loop:
-            return True
-        op = op.operation.parent
-    return False
 
 
 def _apart(a: _Slot, b: _Slot) -> bool:
