@@ -9,7 +9,7 @@ from relax_mlir.dialects.relax.spec import attributes_of, spec_of
 from relax_mlir.lowering.passes import ModuleState, Pass, register_pass
 from relax_mlir.lowering.relax.functions import relax_functions, walk
 from relax_mlir.lowering.relax.layout.conversion import convert
-from relax_mlir.lowering.relax.layout.cost import CONVOLUTIONS, layout_cost
+from relax_mlir.lowering.relax.layout.cost import CONVOLUTIONS, layout_cost, spatial_rank
 from relax_mlir.lowering.relax.rewriting import dims_of
 from relax_mlir.mlir import ir
 
@@ -51,7 +51,7 @@ def _desired(function: ir.Operation) -> dict[str, tuple[str, str]]:
         spec = spec_of(op)
         if spec is None or spec.name not in CONVOLUTIONS:
             continue
-        spatial = layouts.SPATIAL[int(spec.name[len("nn.conv")])]
+        spatial = layouts.SPATIAL[spatial_rank(spec.name)]
         attributes = attributes_of(op)
         given = attributes["data_layout"], attributes["out_layout"] or attributes["data_layout"]
         plain = all(sorted(layout) == sorted(f"NC{spatial}") for layout in given)

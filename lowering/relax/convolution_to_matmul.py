@@ -12,7 +12,11 @@ from relax_mlir.dialects.relax.spec import attributes_of, spec_of
 from relax_mlir.lowering.passes import ModuleState, Pass, register_pass
 from relax_mlir.lowering.relax.constant_values import ConstantValues
 from relax_mlir.lowering.relax.functions import relax_functions, walk
-from relax_mlir.lowering.relax.layout.cost import CONVOLUTIONS
+from relax_mlir.lowering.relax.layout.cost import (
+    CONVOLUTIONS,
+    is_channels_last,
+    spatial_rank,
+)
 from relax_mlir.lowering.relax.rewriting import OperatorWriter, dims_of, dtype_of, replace
 from relax_mlir.mlir import ir
 
@@ -35,7 +39,7 @@ class ConvolutionToMatmul(Pass):
                 if spec is None or spec.name not in CONVOLUTIONS:
                     continue
                 attributes = attributes_of(op)
-                ndim = int(spec.name[len("nn.conv")])
+                ndim = spatial_rank(spec.name)
                 if not _is_plain(op, attributes, ndim):
                     continue
                 rewrite = _transposed if spec.name.endswith("_transpose") else _pointwise
@@ -46,14 +50,9 @@ class ConvolutionToMatmul(Pass):
 
 def _is_plain(op: ir.Operation, attributes: dict[str, Any], ndim: int) -> bool:
     """Channels last, one group, nothing around the image, one dtype, sizes known."""
-    spatial = layouts.SPATIAL[ndim]
-    data, out = attributes["data_layout"], attributes["out_layout"]
     padding = layouts.padding_pairs(attributes["padding"], ndim)
     return (
-        data == f"N{spatial}C"
-        and out in (None, data)
-        and attributes["kernel_layout"] == f"{spatial}IO"
-        and attributes["groups"] == 1
+        is_channels_last(attributes, ndim)
         and not any(map(any, padding))
         and dtype_of(op.results[0]) == dtype_of(op.operands[0])
         and all(dims_of(v) is not None for v in op.operands)

@@ -21,7 +21,9 @@ from relax_mlir.lowering.linalg_to_vector.cpu_target import host_cpu
 from relax_mlir.lowering.passes import ModuleState, Pass, register_pass
 from relax_mlir.lowering.relax.constant_values import ConstantValues
 from relax_mlir.lowering.relax.functions import relax_functions, walk
+from relax_mlir.lowering.relax.layout.cost import is_channels_last
 from relax_mlir.lowering.relax.rewriting import OperatorWriter, dims_of, dtype_of, replace
+from relax_mlir.lowering.relax_to_tir.convolution import all_sides
 from relax_mlir.lowering.relax_to_tir.operands import call_tensors
 from relax_mlir.lowering.relax_to_tir.prim_funcs import PrimFuncs
 from relax_mlir.mlir import ir
@@ -64,7 +66,7 @@ class TransformConvolutionWeights(Pass):
                 write = OperatorWriter(op, state.constants)
                 operands = [op.operands[0], write.constant(transformed, "float32")]
                 kind = op.results[0].type
-                key = (shape, str(_padding(attributes_of(op))), str(kind), str(operands[0].type))
+                key = (shape, str(attributes_of(op)["padding"]), str(kind), str(operands[0].type))
                 if key in callees:
                     callee = {"callee": callees[key]}
                     replace(op, write.raw("relax.call_tir", kind, operands, callee))
@@ -79,12 +81,8 @@ def _shape(op: ir.Operation) -> ConvolutionShape | None:
     forms need it."""
     attributes = attributes_of(op)
     data, weight, out = (dims_of(v) for v in (*op.operands, op.results[0]))
-    plain = (
-        attributes["data_layout"] == "NHWC"
-        and attributes["out_layout"] in (None, "NHWC")
-        and attributes["kernel_layout"] == "HWIO"
-        and attributes["groups"] == 1
-        and all(dtype_of(v) == "float32" for v in (*op.operands, op.results[0]))
+    plain = is_channels_last(attributes, 2) and all(
+        dtype_of(v) == "float32" for v in (*op.operands, op.results[0])
     )
     if not plain or data is None or weight is None or out is None:
         return None
@@ -92,7 +90,7 @@ def _shape(op: ir.Operation) -> ConvolutionShape | None:
     if len(sizes) != 10 or 0 in sizes:
         return None
     height, width, channels, kh, kw, _, outputs, out_h, out_w, _ = sizes
-    top, left = _padding(attributes)[:2]
+    top, left = all_sides(attributes["padding"], 2)[:2]
     strides, dilation = (
         layouts.per_dimension(attributes[name], 2, name) for name in ("strides", "dilation")
     )
@@ -100,12 +98,6 @@ def _shape(op: ir.Operation) -> ConvolutionShape | None:
         (height, width), (out_h, out_w), channels, outputs, (kh, kw),
         (strides[0], strides[1]), (dilation[0], dilation[1]), (top, left),
     )  # fmt: skip
-
-
-def _padding(attributes: dict[str, Any]) -> list[int]:
-    """Elements on the top, the left, the bottom and the right."""
-    pairs = layouts.padding_pairs(attributes["padding"], 2)
-    return [low for low, _ in pairs] + [high for _, high in pairs]
 
 
 def _function(
@@ -116,7 +108,8 @@ def _function(
         products = topi.nn.transform_weight(weight, form.rows, form.columns, form.panel)
         return "conv2d_winograd", partial(_winograd, shape=shape, form=form), products
     if form.panel:
-        direct = partial(_direct, shape=shape, padding=_padding(attributes_of(op)))
+        sides = all_sides(attributes_of(op)["padding"], 2)
+        direct = partial(_direct, shape=shape, padding=sides)
         return "conv2d_panels", direct, topi.nn.weight_panels(weight, form.panel)
     return "", None, weight
 

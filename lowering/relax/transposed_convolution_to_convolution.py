@@ -14,6 +14,11 @@ from relax_mlir.dialects.relax.spec import attributes_of, spec_of
 from relax_mlir.lowering.passes import ModuleState, Pass, register_pass
 from relax_mlir.lowering.relax.constant_values import ConstantValues
 from relax_mlir.lowering.relax.functions import relax_functions, walk
+from relax_mlir.lowering.relax.layout.cost import (
+    CONVOLUTIONS,
+    is_channels_last,
+    spatial_rank,
+)
 from relax_mlir.lowering.relax.rewriting import OperatorWriter, dims_of, dtype_of, replace
 from relax_mlir.mlir import ir
 
@@ -35,9 +40,9 @@ class TransposedConvolutionToConvolution(Pass):
             for op in list(walk(function)):
                 spec = spec_of(op)
                 name = "" if spec is None else spec.name
-                if not (name.startswith("nn.conv") and name.endswith("_transpose")):
+                if name not in CONVOLUTIONS or not name.endswith("_transpose"):
                     continue
-                axes = _axes(op, int(name[len("nn.conv")]))
+                axes = _axes(op, spatial_rank(name))
                 weight = None if axes is None else values.of(op.operands[1])
                 if axes is not None and weight is not None:
                     write = OperatorWriter(op, state.constants)
@@ -84,13 +89,9 @@ def _axes(op: ir.Operation, ndim: int) -> list[_Axis] | None:
     """The spatial axes, if all but the number of images are known and the rest is as it is needed
     here."""
     attributes = attributes_of(op)
-    spatial = layouts.SPATIAL[ndim]
     data, weight, out = (dims_of(v) for v in (*op.operands, op.results[0]))
     plain = (
-        attributes["data_layout"] == f"N{spatial}C"
-        and attributes["out_layout"] in (None, f"N{spatial}C")
-        and attributes["kernel_layout"] == f"{spatial}IO"
-        and attributes["groups"] == 1
+        is_channels_last(attributes, ndim)
         and dtype_of(op.results[0]) == dtype_of(op.operands[0]) == dtype_of(op.operands[1])
     )
     if not plain or data is None or weight is None or out is None:

@@ -7,6 +7,8 @@ present machine in round numbers, and sizes that are not known are taken for typ
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from typing import Any
 
 from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.relax import layouts
@@ -26,6 +28,24 @@ _SHARE = {"C": 0.8, "W": 0.3}
 """The share of the peak that a convolution reaches whose innermost axis is channels or pixels."""
 _LANES = 16
 _UNKNOWN = 32
+
+
+def spatial_rank(name: str) -> int:
+    """How many spatial axes the operator of this name among `CONVOLUTIONS` has."""
+    return int(name.removeprefix("nn.conv")[0])
+
+
+def is_channels_last(attributes: Mapping[str, Any], ndim: int) -> bool:
+    """Whether a convolution reads and writes NHWC images by an HWIO kernel (or the same of `ndim`
+    spatial axes) of one group."""
+    spatial = layouts.SPATIAL[ndim]
+    data, out = attributes["data_layout"], attributes["out_layout"]
+    return (
+        data == f"N{spatial}C"
+        and out in (None, data)
+        and attributes["kernel_layout"] == f"{spatial}IO"
+        and attributes["groups"] == 1
+    )
 
 
 def layout_cost(function: ir.Operation) -> float:
@@ -66,4 +86,4 @@ def _bytes(value: ir.Value) -> float:
     return math.prod(_sizes(value)) * dtypes.bits(dtype_of(value) or "float32") / 8
 
 
-__all__ = ["CONVOLUTIONS", "layout_cost"]
+__all__ = ["CONVOLUTIONS", "is_channels_last", "layout_cost", "spatial_rank"]

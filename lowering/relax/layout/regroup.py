@@ -65,7 +65,7 @@ def _run(old: Sequence[Dim], new: Sequence[Dim], i: int, j: int) -> tuple[int, i
         return None
     left, right = old[i], new[j]
     i, j = i + 1, j + 1
-    while dim_algebra.differ(left, right) or left != right:
+    while left != right:
         if not isinstance(left, int) or not isinstance(right, int):
             return None
         if left < right and i < len(old):
