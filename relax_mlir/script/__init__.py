@@ -6,13 +6,16 @@
 from __future__ import annotations
 
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from relax_mlir.script.parser.entry import from_source, ir_module, parse
 
 _NAMESPACES = ("ir", "relax", "tir", "tirx", "ty")
 
-__all__ = ["from_source", "ir_module", "parse", *_NAMESPACES]  # pyright: ignore[reportUnsupportedDunderAll]
+if TYPE_CHECKING:
+    from relax_mlir.script import ir, relax, tir, tirx, ty
+
+__all__ = ["from_source", "ir", "ir_module", "parse", "relax", "tir", "tirx", "ty"]
 
 
 def __getattr__(name: str) -> Any:

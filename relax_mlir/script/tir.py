@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping
 from types import FunctionType, ModuleType
 from typing import Any
 
+from relax_mlir.errors import Error
 from relax_mlir.script.forms.blocks import (
     Axes,
     block,
@@ -106,7 +107,9 @@ def let_expression(
 ) -> PrimExpr:
     """`T.Let(body, where={x: value})`, or `T.Let(x, value, body)` of older TVM."""
     if body is not None:
-        return _expr.Let(expr, where, body)  # type: ignore[arg-type]
+        if not isinstance(expr, Var):
+            raise Error(f"T.Let(variable, value, body) takes a variable first, given {expr}")
+        return _expr.Let(expr, where, body)
     result = expr
     for variable, value in reversed(list(where.items())):
         result = _expr.Let(variable, value, result)

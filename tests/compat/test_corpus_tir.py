@@ -3,6 +3,8 @@ texts as it was.  A program for each construct that collected programs use."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 import relax_mlir
@@ -16,6 +18,49 @@ from relax_mlir.tir.schedule.accesses import refresh
 HEADER = "import tvm\nfrom tvm.script import ir as I, tir as T\n"
 
 PROGRAMS = {
+    "strides of the last dimensions only": """
+@T.prim_func
+def func(B: T.Buffer((3, 4), "int32")):
+    index = T.alloc_buffer([3, 4], dtype="int32", strides=[1])
+    for i, j in T.grid(3, 4):
+        with T.block("index"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            index[vi, vj] = vi // 4 + vj // 4
+    for i, j in T.grid(3, 4):
+        with T.block("use"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = index[vi, vj]
+""",
+    "terms of an index in the order of the map": """
+@T.prim_func
+def func(A: T.Buffer((64,), "float32"), B: T.Buffer((8,), "int32"), n: T.int64):
+    x = T.float32()
+    for i in range(8):
+        A[B[i] * 2 + (T.Cast("int32", n) - i) * 8 + B[i + 1]] = T.Let(
+            5.0 * x + T.cast(i, "float32"), where={x: T.cast(B[i], "float32")}
+        )
+""",
+    "values cast to vectors of integers": """
+@T.prim_func
+def func(A: T.Buffer((25,), "int32"), B: T.Buffer((25,), "float32"), C: T.Buffer((8,), "uint8")):
+    A[T.Ramp(0, 1, 4)] = T.Cast("int32x4", B[T.Ramp(0, 1, 4)])
+    D = T.alloc_buffer((2,), "float4_e2m1fn")
+    D[0] = T.reinterpret("float4_e2m1fn", C[0])
+    C[1] = T.reinterpret("uint8", D[0])
+""",
+    "elements of addresses and of storage counted through": """
+@T.prim_func
+def func(a: T.handle, n: T.int32) -> None:
+    A = T.match_buffer(a, (14,), "int16")
+    stack: T.handle = T.tvm_stack_alloca("codes", 10, dtype="handle")
+    stack[0] = 0
+    stack[n + 1] = T.load("int32", stack, 0) + n
+    padded = T.allocate([4, 8], "int16", "global")
+    for i, j in T.grid(4, 8):
+        padded[i * 8 + j] = A[i]
+    with T.allocate([2, 2, 2], "int32", "global") as sums:
+        sums[n] = T.load("int16", padded, n + 3).astype("int32")
+""",
     "vectors as long as the machine's": """
 @T.prim_func
 def func(a: T.handle, B: T.Buffer((64, 64), "int32"), c: T.handle, n: T.int32):
@@ -345,9 +390,9 @@ def test_what_nothing_defines_is_not_compiled() -> None:
         from_source(HEADER + checked)
 
 
-def fragment_index(buffer: object, rows: int) -> object:
+def fragment_index(buffer: Any, rows: int) -> Any:
     """Reads what a TensorIR function's buffer is, as TVM's tensor intrinsics do."""
-    return buffer.elem_offset // buffer.strides[0] // rows  # type: ignore[attr-defined]
+    return buffer.elem_offset // buffer.strides[0] // rows
 
 
 def test_python_functions_read_layouts() -> None:
@@ -385,7 +430,7 @@ def test_modules_under_other_names_are_the_same_modules() -> None:
 
     assert other is expr
     with pytest.raises(ImportError, match="nothing_of_this_name"):
-        import relax_mlir.tirx.nothing_of_this_name  # noqa: F401
+        import relax_mlir.tirx.nothing_of_this_name  # noqa: F401  (that it fails is the test)
 
 
 def test_scalable_vectors_are_refused_by_name_and_line() -> None:

@@ -1,6 +1,6 @@
 """TVM 0.27 reads what we print in its spelling and prints the very same text."""
 
-# ruff: noqa: RUF021
+# ruff: noqa: RUF021  (parentheses around `and` are what one of the programs is without)
 
 from __future__ import annotations
 

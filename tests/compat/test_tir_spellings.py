@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from relax_mlir.errors import Error
 from relax_mlir.script import from_source
 
 REFERENCE = """
@@ -227,3 +228,21 @@ def test_vector_stores_as_methods():
         A[0, 0:4:1] = T.Broadcast(T.float32(1), 4)
     """
     assert from_source(method) == from_source(indexed)
+
+
+MISTAKES = {
+    "for i, A[0] in T.grid(8, 8):\n        pass": "a loop variable is a name",
+    "for (i, j), k in T.grid(8, 8):\n        pass": "a loop variable is a name",
+    "A[0] = T.Let(A[0], T.float32(1), A[1])": r"T\.Let\(variable, value, body\) takes a variable",
+}
+
+
+@pytest.mark.parametrize("statement", MISTAKES)
+def test_mistakes_are_errors_that_say_so(statement: str) -> None:
+    program = f"""
+@T.prim_func
+def f(A: T.Buffer((8,), "float32")):
+    {statement}
+"""
+    with pytest.raises(Error, match=MISTAKES[statement]):
+        from_source(program)

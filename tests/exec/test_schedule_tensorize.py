@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -12,7 +14,7 @@ from relax_mlir.script import from_source
 from relax_mlir.script import ir as I
 from relax_mlir.script import tir as T
 from relax_mlir.tir import TensorIntrin
-from relax_mlir.tir.schedule import Schedule
+from relax_mlir.tir.schedule import LoopRV, Schedule
 
 
 @I.ir_module
@@ -47,8 +49,8 @@ class Floats:
                 C[vi, vj] = C[vi, vj] + A[vi, vk] * W[vk, vj]
 
 
-def tiled(module: object, m: int, n: int, k: int, pack: bool = False) -> tuple[Schedule, object]:
-    sch = Schedule(module, debug_mask="all")  # type: ignore[arg-type]
+def tiled(module: Any, m: int, n: int, k: int, pack: bool = False) -> tuple[Schedule, LoopRV]:
+    sch = Schedule(module, debug_mask="all")
     if pack:
         sch.transform_layout("C", ("read", 1), lambda k, j: [j // 16, k // 4, j % 16, k % 4])
     i, j, k_ = sch.get_loops("C")

@@ -156,13 +156,12 @@ def test_same_loops_as_tvm(name: str) -> None:
     for old, new in SIMPLER.get(name, ()):
         assert old in theirs
         theirs = theirs.replace(old, new)
-    compared = normal(sch.mod.script()), normal(theirs)
-    if name in REGIONS_DIFFER:
-        compared = tuple(  # type: ignore[assignment]
-            [line for line in lines if not line.startswith(("T.reads", "T.writes"))]
-            for lines in compared
-        )
-    assert compared[0] == compared[1]
+    left_out = ("T.reads", "T.writes") if name in REGIONS_DIFFER else ()
+    ours, wanted = (
+        [line for line in normal(text) if not line.startswith(left_out)]
+        for text in (sch.mod.script(), theirs)
+    )
+    assert ours == wanted
 
 
 _SIGNATURES = """

@@ -15,6 +15,7 @@ from types import CodeType
 from typing import Any
 
 _MISSING = object()
+_TEST_PARAMETERS = ("tvm.testing.parameter", "tvm.testing.parameters")
 
 
 class Unresolved(Exception):
@@ -142,9 +143,8 @@ class _Names(dict[str, Any]):
         return _MISSING
 
     def _assigned(self, targets: list[ast.expr], value: ast.expr, name: str) -> Any:
-        if _is_test_parameter(value):
-            values = value.args  # type: ignore[attr-defined]
-            return self.value(values[0])
+        if isinstance(value, ast.Call) and ast.unparse(value.func) in _TEST_PARAMETERS:
+            return self.value(value.args[0])
         result = self.value(value)
         target = next(t for t in targets if name in _targets(t))
         return self._unpacked(target, result, name)
@@ -357,8 +357,3 @@ def _targets(node: ast.expr) -> set[str]:
     return {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
 
 
-def _is_test_parameter(node: ast.expr) -> bool:
-    return isinstance(node, ast.Call) and ast.unparse(node.func) in (
-        "tvm.testing.parameter",
-        "tvm.testing.parameters",
-    )

@@ -120,8 +120,8 @@ def is_called_ill_formed(record: Mapping[str, Any], tree: ast.Module) -> bool:
 def _says_no(node: ast.AST) -> bool:
     if isinstance(node, ast.With):
         return any("raises" in ast.unparse(item.context_expr) for item in node.items)
-    is_negated = isinstance(node, ast.Assert) and isinstance(node.test, ast.UnaryOp)
-    return is_negated and isinstance(node.test.op, ast.Not)  # type: ignore[union-attr]
+    test = node.test if isinstance(node, ast.Assert) else None
+    return isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not)
 
 
 def program_text(record: dict[str, Any]) -> str:

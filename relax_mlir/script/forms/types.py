@@ -40,6 +40,7 @@ class HandleType(DType):
         self.pointee = pointee
         self.scope = scope
 
+    # Of a handle the call says what it points to, where a number's says its value.
     def __call__(  # type: ignore[override]
         self, dtype: Any = None, storage_scope: str = "global", **_: Any
     ) -> Any:

@@ -20,11 +20,11 @@ def loop_targets(parser: TirParser, target: ast.expr, count: int) -> list[str]:
         return [f"{target.id}_{i}" for i in range(count)]
     if not isinstance(target, (ast.Tuple, ast.List)):
         raise parser.error("a loop variable is a name", target)
-    names = [e.value if isinstance(e, ast.Starred) else e for e in target.elts]
-    if any(not isinstance(n, ast.Name) for n in names):
-        raise parser.error("a loop variable is a name", target)
     starred = [i for i, e in enumerate(target.elts) if isinstance(e, ast.Starred)]
-    texts = [n.id for n in names]  # type: ignore[attr-defined]
+    names = [e.value if isinstance(e, ast.Starred) else e for e in target.elts]
+    texts = [n.id for n in names if isinstance(n, ast.Name)]
+    if len(texts) != len(names):
+        raise parser.error("a loop variable is a name", target)
     if starred and count >= len(texts) - 1:
         at, extra = starred[0], count - len(texts) + 1
         texts[at : at + 1] = [f"{texts[at]}_{i}" for i in range(extra)]

@@ -129,7 +129,7 @@ class Printer:
         return "R"
 
     @property
-    def I(self) -> str:  # noqa: E743
+    def I(self) -> str:  # noqa: E743  (the name of TVMScript's module)
         self.used.add("I")
         return "I"
 

@@ -22,6 +22,7 @@ from relax_mlir.tir.schedule.index import Index, as_index, leaf, proves_nonnegat
 from relax_mlir.tir.schedule.reduction import copy_dtype
 from relax_mlir.tir.schedule.state import (
     ScheduleState,
+    domain_of,
     erase_dead_arithmetic,
     new_block,
     new_init,
@@ -229,10 +230,10 @@ def _move_init(state: ScheduleState, inner: BlockOp, outer: BlockOp) -> None:
             at = ir.InsertionPoint(new.block)
     rows = [
         (f"{nest.value_name(nest.iter_vars(inner)[n])}_init", "S",
-         tuple(as_index(e) for e in inner.domain_pairs[n]), bindings[n].substitute(values))
+         domain_of(nest.iter_vars(inner)[n]), bindings[n].substitute(values))
         for n in spatial
     ]  # fmt: skip
-    block = new_block(f"{inner.sym_name.value}_init", rows, at)  # type: ignore[arg-type]
+    block = new_block(f"{inner.sym_name.value}_init", rows, at)
     copy_dtype(inner, block)
     mapped = {
         nest.iter_vars(inner)[n]: leaf(v)
@@ -254,11 +255,11 @@ def reorder_block_iter_var(state: ScheduleState, block: BlockOp, new_order: Sequ
     bindings = bindings_of(block)
     rows = [
         (nest.value_name(nest.iter_vars(block)[n]), block.kinds[n],
-         tuple(as_index(e) for e in block.domain_pairs[n]), bindings[n])
+         domain_of(nest.iter_vars(block)[n]), bindings[n])
         for n in new_order
     ]  # fmt: skip
     predicate = block.predicate[0] if len(block.predicate) else None
-    new = new_block(block.sym_name.value, rows, at, predicate)  # type: ignore[arg-type]
+    new = new_block(block.sym_name.value, rows, at, predicate)
     for named in ("annotations", "iter_dtype"):
         if named in block.operation.attributes:
             new.operation.attributes[named] = block.operation.attributes[named]
