@@ -123,6 +123,30 @@ def test_trace_as_python() -> None:
     assert again.mod == sch.mod
 
 
+def test_traces_decide_otherwise_and_end_before_the_postprocessing() -> None:
+    sch = scheduled(AddOne)
+    (i,) = sch.get_loops("B")
+    sch.split(i, sch.sample_perfect_tile(i, 2, decision=[2, 4]))
+    chosen = next(inst for inst in sch.trace.insts if inst.kind == "sample_perfect_tile")
+    assert sch.trace.get_decision(chosen) == [2, 4]
+    before = sch.mod
+    sch.enter_postproc()
+    sch.parallel(sch.get_loops("B")[0])
+    sch.get_child_blocks(sch.get_sblock("B"))
+    early, whole = Schedule(AddOne), Schedule(AddOne)
+    sch.trace.apply_to_schedule(early, remove_postproc=True)
+    sch.trace.apply_to_schedule(whole)
+    assert early.mod == before and whole.mod == sch.mod != before
+    assert sch.trace.as_python(remove_postproc=True) == early.trace.as_python()
+    assert sch.trace.as_json(remove_postproc=True) == early.trace.as_json()
+    kinds = [inst.kind for inst in sch.trace.simplified(remove_postproc=True).insts]
+    assert kinds == ["get_sblock", "get_loops", "sample_perfect_tile", "split"]
+    assert "get_child_blocks" not in [inst.kind for inst in sch.trace.simplified().insts]
+    other = Schedule(AddOne)
+    sch.trace.with_decision(chosen, [4, 2], remove_postproc=True).apply_to_schedule(other)
+    assert [other.get(loop).extent for loop in other.get_loops("B")] == [4, 2]
+
+
 def test_the_trace_does_not_follow_the_callers_list() -> None:
     sch = scheduled(Matmul)
     loops = sch.get_loops("C")

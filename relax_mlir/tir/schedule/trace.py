@@ -73,19 +73,27 @@ class Trace:
     def get_decision(self, instruction: Instruction) -> Any:
         return instruction.decision
 
-    def with_decision(self, instruction: Instruction, decision: Any) -> Trace:
+    def _kept(self, remove_postproc: bool) -> list[Instruction]:
+        """The instructions, without those from `enter_postproc` on where that is asked."""
+        kinds = [i.kind for i in self.insts]
+        ends = remove_postproc and "enter_postproc" in kinds
+        return self.insts[: kinds.index("enter_postproc")] if ends else self.insts
+
+    def with_decision(
+        self, instruction: Instruction, decision: Any, remove_postproc: bool = False
+    ) -> Trace:
         """A copy in which one sampling instruction decides otherwise."""
         return Trace([
             Instruction(i.kind, i.positional, i.keywords, i.outputs, decision)
             if i is instruction else i
-            for i in self.insts
+            for i in self._kept(remove_postproc)
         ])  # fmt: skip
 
-    def simplified(self) -> Trace:
+    def simplified(self, remove_postproc: bool = False) -> Trace:
         """Without the queries whose results nothing uses."""
         kept: list[Instruction] = []
         used: set[RandomVariable] = set()
-        for instruction in reversed(self.insts):
+        for instruction in reversed(self._kept(remove_postproc)):
             pure = instruction.kind.startswith(("get_", "sample_"))
             if pure and not used.intersection(instruction.outputs):
                 continue
@@ -95,16 +103,16 @@ class Trace:
 
     # -- text -------------------------------------------------------------------------------
 
-    def as_python(self) -> list[str]:
+    def as_python(self, remove_postproc: bool = False) -> list[str]:
         """One line of Python an instruction, in the words of TVM's traces."""
         names: dict[RandomVariable, str] = {}
-        return [_line(instruction, names) for instruction in self.insts]
+        return [_line(instruction, names) for instruction in self._kept(remove_postproc)]
 
-    def as_json(self) -> list[Any]:
+    def as_json(self, remove_postproc: bool = False) -> list[Any]:
         """A value of lists, strings and numbers that `apply_json_to_schedule` reads."""
         names: dict[RandomVariable, str] = {}
         rows: list[Any] = []
-        for i in self.insts:
+        for i in self._kept(remove_postproc):
             arguments = [_to_json(a, names) for a in i.positional]
             keywords = {k: _to_json(v, names) for k, v in i.keywords.items()}
             outputs = [_name(v, names) for v in i.outputs]
@@ -127,9 +135,7 @@ class Trace:
     def apply_to_schedule(self, sch: Schedule, remove_postproc: bool = False) -> None:
         """Run the instructions on another schedule."""
         values: dict[RandomVariable, RandomVariable] = {}
-        for i in self.insts:
-            if i.kind == "enter_postproc" and remove_postproc:
-                break
+        for i in self._kept(remove_postproc):
             arguments = [_mapped(a, values) for a in i.positional]
             keywords = {k: _mapped(v, values) for k, v in i.keywords.items()}
             if i.decision is not None:
