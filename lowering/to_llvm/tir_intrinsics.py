@@ -60,9 +60,11 @@ def is_scalable(kind: ir.Type) -> bool:
 def refuse_scalable(function: ir.Operation, op: ir.Operation) -> None:
     """Raise CompileError for an operation on scalable vectors, on which LLVM would end the
     process."""
-    raise CompileError(f"{symbol_name(function)}: no code generator for the scalable vector "
-                       f"{op.results[0].type} of '{op.name}' {_where(op)}: no machine here has them",
-                       hint="a constant number of lanes, without T.vscale(), is compiled")  # fmt: skip
+    raise CompileError(
+        f"{symbol_name(function)}: no code generator for the scalable vector "
+        f"{op.results[0].type} of '{op.name}' {_where(op)}: no machine here has them",
+        hint="a constant number of lanes, without T.vscale(), is compiled",
+    )
 
 
 def _where(op: ir.Operation) -> str:
