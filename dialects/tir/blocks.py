@@ -4,16 +4,24 @@ No `from __future__ import annotations`: the bindings evaluate the annotations.
 """
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 from relax_mlir.dialects.tir import mixed
 from relax_mlir.dialects.tir.dialect import Tir
+from relax_mlir.dialects.tir.plain import plain
 from relax_mlir.mlir import ext, ir
 
 ITER_KINDS = ("S", "R", "O", "D")
 """Iteration kinds as TVM abbreviates them: spatial, reduce, opaque, data-parallel scan ("D")."""
 
 
+@lru_cache(maxsize=256)
+def _strings(kinds: ir.Attribute) -> tuple[str, ...]:
+    return tuple(ir.StringAttr(kind).value for kind in ir.ArrayAttr(kinds))
+
+
+@plain
 class BlockOp(Tir.Operation, name="block", traits=[ir.NoTerminatorTrait]):
     """`with T.sblock(name):` and its realization.
 
@@ -42,7 +50,7 @@ class BlockOp(Tir.Operation, name="block", traits=[ir.NoTerminatorTrait]):
 
     @property
     def kinds(self) -> list[str]:
-        return [ir.StringAttr(kind).value for kind in self.iter_kinds]
+        return list(_strings(self.iter_kinds))
 
     @property
     def domain_pairs(self) -> list[tuple[int | ir.Value, int | ir.Value]]:
@@ -79,6 +87,7 @@ class BlockOp(Tir.Operation, name="block", traits=[ir.NoTerminatorTrait]):
         return False
 
 
+@plain
 class InitOp(Tir.Operation, name="init", traits=[ir.NoTerminatorTrait]):
     """`with T.init():` runs when every reduce variable is at the start of its domain."""
 
@@ -118,9 +127,11 @@ class AccessOp(Tir.Operation):
         return True
 
 
+@plain
 class ReadOp(AccessOp, name="read"):
     """One region of `T.reads(...)`."""
 
 
+@plain
 class WriteOp(AccessOp, name="write"):
     """One region of `T.writes(...)`."""

@@ -4,9 +4,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from relax_mlir.dialects.tir.dialect import Tir
+from relax_mlir.dialects.tir.plain import plain
 from relax_mlir.mlir import dynamic, ext, ir
 
 
+@plain
 class AllocBufferOp(Tir.Operation, name="alloc_buffer"):
     """`T.alloc_buffer`: a buffer that lives for its block (or function).
 

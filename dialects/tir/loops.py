@@ -5,11 +5,13 @@ from typing import Any
 
 from relax_mlir.dialects.tir import mixed
 from relax_mlir.dialects.tir.dialect import Tir
+from relax_mlir.dialects.tir.plain import plain
 from relax_mlir.mlir import ext, ir
 
 KINDS = ("serial", "parallel", "vectorized", "unrolled", "thread_binding")
 
 
+@plain
 class ForOp(Tir.Operation, name="for", traits=[ir.NoTerminatorTrait]):
     """A loop over `[min, min + extent)` with step one; the body's argument is the index.
 

@@ -4,6 +4,7 @@ a marker for the dynamic entries, and the dynamic values as operands."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 from relax_mlir.mlir import dynamic, ir
 
@@ -22,8 +23,15 @@ def split(entries: Iterable[int | ir.Value]) -> tuple[ir.Attribute, list[ir.Valu
     return ir.Attribute(ir.DenseI64ArrayAttr.get(static)), values
 
 
+@lru_cache(maxsize=4096)
+def _entries(static: ir.Attribute) -> tuple[int | None, ...]:
+    """The entries of a static array, None for dynamic ones; attributes are unique in the context,
+    and their bindings slow to iterate over."""
+    marker = dynamic()
+    return tuple(None if size == marker else size for size in ir.DenseI64ArrayAttr(static))
+
+
 def join(static: ir.Attribute, values: Sequence[ir.Value]) -> list[int | ir.Value]:
     """The mixed list behind a static array and its dynamic operands."""
     remaining = iter(values)
-    marker = dynamic()
-    return [next(remaining) if size == marker else size for size in ir.DenseI64ArrayAttr(static)]
+    return [next(remaining) if size is None else size for size in _entries(static)]

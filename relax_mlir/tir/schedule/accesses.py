@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from relax_mlir.dialects.attributes import from_attribute, to_attribute
-from relax_mlir.dialects.tir.blocks import BlockOp, ReadOp, WriteOp
+from relax_mlir.dialects.tir.blocks import BlockOp, InitOp, ReadOp, WriteOp
 from relax_mlir.mlir import ir
 from relax_mlir.tir.schedule import nest
-from relax_mlir.tir.schedule.analysis import Access, init_of, reads_of, root_buffer, writes_of
+from relax_mlir.tir.schedule.analysis import Access, from_outside, reads_of, root_buffer, writes_of
 from relax_mlir.tir.schedule.digits import Digit, dense, independent
 from relax_mlir.tir.schedule.enumeration import fills_its_box
+from relax_mlir.tir.schedule.facts import unchanged
 from relax_mlir.tir.schedule.index import (
     Index,
     Leaf,
@@ -41,7 +42,7 @@ def interval(expr: Index, inside: Callable[[ir.Value], bool]) -> Interval | None
         if not vary:
             return low, high
         # A loop's range may depend on an outer one, so the innermost goes first.
-        variable = max(vary, key=_depth)
+        variable = vary[0] if len(vary) == 1 else max(vary, key=_depth)
         ends = _ends(variable)
         if ends is None:
             return None
@@ -129,8 +130,7 @@ def clipped(box: Interval, extent: Index) -> Interval:
 
 def is_exact(block: BlockOp, access: Access, inside: Callable[[ir.Value], bool]) -> bool:
     """True when an access touches every element of its box as the variables inside run."""
-    values = {v: as_index(b) for v, b in zip(nest.iter_vars(block), block.bindings, strict=True)}
-    region = [(o.substitute(values), s.substitute(values)) for o, s in access.region]
+    region = from_outside(block, access.region)
     digits: list[Digit] = []
     for offset, size in region:
         found = dense(offset, size, inside)
@@ -146,22 +146,22 @@ class _Boxes:
     def __init__(self, block: BlockOp):
         self.block = block
         self.boxes: dict[ir.Value, list[Interval]] = {}
+        self._inner: dict[ir.Value, bool] = dict.fromkeys(nest.iter_vars(block), False)
 
     def add(self, buffer: ir.Value, region: Sequence[tuple[Index, Index]]) -> None:
         shape = buffer_shape(buffer)
-        box: list[Interval] = []
-        for (offset, size), extent in zip(region, shape, strict=True):
-            first = interval(offset, self._inside)
-            last = first if size == _ONE else interval(offset + size - 1, self._inside)
-            if first is None or last is None:
-                box.append((Index(), extent - 1))
-            else:
-                box.append((first[0], last[1]))
+        box = [
+            bounded(offset, size, self._inside, extent)
+            for (offset, size), extent in zip(region, shape, strict=True)
+        ]
         old = self.boxes.get(buffer)
-        self.boxes[buffer] = box if old is None else join(old, box)
+        self.boxes[buffer] = box if old is None or old == box else join(old, box)
 
     def _inside(self, value: ir.Value) -> bool:
-        return value not in nest.iter_vars(self.block) and nest.encloses(self.block, value)
+        found = self._inner.get(value)
+        if found is None:
+            found = self._inner[value] = nest.encloses(self.block, value)
+        return found
 
     def accesses(self, hidden: set[ir.Value]) -> list[Access]:
         return [
@@ -178,6 +178,8 @@ def join(left: Sequence[Interval], right: Sequence[Interval]) -> list[Interval]:
 
 _LOADS = {"memref.load": 0, "vector.load": 0}
 _STORES = {"memref.store": 1, "vector.store": 1}
+_PLAIN = {*_LOADS, *_STORES, "tir.read", "tir.write"}
+"""What has no region."""
 
 
 @dataclass
@@ -190,16 +192,12 @@ class _Body:
     local: set[ir.Value] = field(default_factory=set)
     handed: set[ir.Value] = field(default_factory=set)
 
-    def collect(self, op: ir.OpView) -> None:
-        for region in op.operation.regions:
-            for body in region.blocks:
-                for child in body.operations:
-                    if isinstance(child, BlockOp):
-                        refresh(child)
-                        _collect_nested(child, self.reads, self.writes)
-                    else:
-                        self._visit(child.operation)
-                        self.collect(child)
+    def collect(self, ops: Iterable[ir.OpView]) -> None:
+        for op in ops:
+            if isinstance(op, BlockOp):
+                _collect_nested(op, self.reads, self.writes)
+            else:
+                self._visit(op.operation)
 
     def _visit(self, op: ir.Operation) -> None:
         name = op.name
@@ -212,6 +210,18 @@ class _Body:
             _add_element(op, _STORES[name], self.writes)
         elif name == "tir.alloc_buffer":
             self.local.add(op.results[0])
+
+
+def _own_operations(op: ir.OpView) -> Iterator[ir.OpView]:
+    """What is inside `op` and may access buffers, in order, the blocks among it without what is
+    inside of them."""
+    for region in op.operation.regions:
+        for body in region.blocks:
+            for child in body.operations:
+                if not nest.is_movable(child):
+                    yield child
+                    if not isinstance(child, BlockOp) and child.operation.name not in _PLAIN:
+                        yield from _own_operations(child)
 
 
 def _add_element(op: ir.Operation, position: int, boxes: _Boxes) -> None:
@@ -243,11 +253,9 @@ def _with_lanes(
 
 
 def _collect_nested(block: BlockOp, reads: _Boxes, writes: _Boxes) -> None:
-    values = {v: as_index(b) for v, b in zip(nest.iter_vars(block), block.bindings, strict=True)}
     for found, boxes in ((reads_of(block), reads), (writes_of(block), writes)):
         for access in found:
-            region = [(o.substitute(values), s.substitute(values)) for o, s in access.region]
-            boxes.add(access.buffer, region)
+            boxes.add(access.buffer, from_outside(block, access.region))
 
 
 EXPLICIT = {"read": "explicit_read_region", "write": "explicit_write_region"}
@@ -276,11 +284,17 @@ def refresh(block: BlockOp) -> None:
     With an init, what is written is not counted as read; buffers allocated in the block do not
     count.  Regions of buffers whose address the body gives away stay as they are declared.
     """
-    body = _Body(_Boxes(block), _Boxes(block))
-    body.collect(block)
-    written = {root_buffer(b) for b in body.writes.boxes} if init_of(block) is not None else set()
-    reads = body.reads.accesses(body.local | written)
-    writes = body.writes.accesses(body.local)
+    operations = list(_own_operations(block))
+    for op in operations:
+        if isinstance(op, BlockOp):
+            refresh(op)
+    with unchanged():
+        body = _Body(_Boxes(block), _Boxes(block))
+        body.collect(operations)
+        has_init = any(isinstance(op, InitOp) for op in operations)
+        written = {root_buffer(b) for b in body.writes.boxes} if has_init else set()
+        reads = body.reads.accesses(body.local | written)
+        writes = body.writes.accesses(body.local)
     if body.handed:
         reads = _keep(body.handed, reads, reads_of(block))
         writes = _keep(body.handed, writes, writes_of(block))

@@ -8,7 +8,7 @@ init, and its reduction variables do not choose which element is written.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from relax_mlir.dialects.tir.blocks import AccessOp, BlockOp, InitOp, ReadOp, WriteOp
@@ -16,6 +16,7 @@ from relax_mlir.dialects.tir.loops import ForOp
 from relax_mlir.mlir import ir
 from relax_mlir.tir.schedule import nest
 from relax_mlir.tir.schedule.error import Refusal, label
+from relax_mlir.tir.schedule.facts import remembered
 from relax_mlir.tir.schedule.index import Index, as_index, defining, value_domain
 from relax_mlir.tir.schedule.nest import child_blocks, loops_around, scope_of
 
@@ -38,14 +39,17 @@ class Access:
         return [v for offset, size in self.region for e in (offset, size) for v in e.leaves()]
 
 
+@remembered
 def reads_of(block: BlockOp) -> list[Access]:
     return [Access.of(op) for op in block.block.operations if isinstance(op, ReadOp)]
 
 
+@remembered
 def writes_of(block: BlockOp) -> list[Access]:
     return [Access.of(op) for op in block.block.operations if isinstance(op, WriteOp)]
 
 
+@remembered
 def root_buffer(buffer: ir.Value) -> ir.Value:
     """The buffer that a view is of."""
     producer = defining(buffer)
@@ -63,15 +67,18 @@ def written_buffers(block: BlockOp) -> list[ir.Value]:
     return _buffers(block, WriteOp)
 
 
+@remembered
 def _buffers(block: BlockOp, kind: type[AccessOp]) -> list[ir.Value]:
     accesses = [op for op in block.block.operations if isinstance(op, kind)]
     return list(dict.fromkeys(root_buffer(op.buffer) for op in accesses))
 
 
+@remembered
 def init_of(block: BlockOp) -> InitOp | None:
     return next((op for op in block.block.operations if isinstance(op, InitOp)), None)
 
 
+@remembered
 def siblings(block: BlockOp) -> list[BlockOp]:
     """The blocks of the same scope in program order, `block` among them."""
     return child_blocks(scope_of(block))
@@ -144,6 +151,7 @@ def not_reduction(block: BlockOp) -> str | None:
     return not_dominant(block) or captured_loop(block) or no_reduction(block)
 
 
+@remembered
 def no_reduction(block: BlockOp) -> str | None:
     """Why the variables of a block are not those of a reduction, None when they are."""
     for value, kind in zip(nest.iter_vars(block), block.kinds, strict=True):
@@ -154,6 +162,7 @@ def no_reduction(block: BlockOp) -> str | None:
     return None
 
 
+@remembered
 def captured_loop(block: BlockOp) -> str | None:
     """A use of a loop around the block other than by its variables, None when there is none."""
     inside = set(nest.iter_vars(block))
@@ -192,6 +201,7 @@ def require_complete_or_reduction(block: BlockOp) -> None:
     )
 
 
+@remembered
 def is_reduction(block: BlockOp) -> bool:
     return not_complete(block) is not None and not_reduction(block) is None
 
@@ -199,8 +209,21 @@ def is_reduction(block: BlockOp) -> bool:
 # -- bindings ---------------------------------------------------------------------------------
 
 
+@remembered
 def bindings_of(block: BlockOp) -> list[Index]:
     return [as_index(binding) for binding in block.bindings]
+
+
+def from_outside(
+    block: BlockOp, region: Sequence[tuple[Index, Index]]
+) -> list[tuple[Index, Index]]:
+    """A region in terms of a block's variables, as one in terms of what the block is in."""
+    return [(_from_outside(block, o), _from_outside(block, s)) for o, s in region]
+
+
+@remembered
+def _from_outside(block: BlockOp, expr: Index) -> Index:
+    return expr.substitute(dict(zip(nest.iter_vars(block), bindings_of(block), strict=True)))
 
 
 def binding_domain(values: Iterable[ir.Value]) -> dict[ir.Value, int] | None:
@@ -223,10 +246,9 @@ def loops_of_kind(block: BlockOp, loop_var: ir.Value) -> set[str]:
 
 def require_block_bodies(loop: ForOp) -> None:
     """Refuse loops whose body does something outside of blocks."""
-    for op in nest.descend(loop):
-        inside = nest.scope_of(op) == nest.scope_of(loop)
+    for op in nest.descend_in_scope(loop):
         known = isinstance(op, (ForOp, BlockOp)) or nest.is_movable(op)
-        if inside and not known and op.operation.name not in ("scf.if", "scf.yield"):
+        if not known and op.operation.name not in ("scf.if", "scf.yield"):
             raise Refusal(
                 f"{label(loop)} holds {op.operation.name} outside of any block", loop,
                 hint="put the statement into a block",

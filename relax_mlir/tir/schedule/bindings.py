@@ -7,7 +7,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from relax_mlir.dialects.tir.blocks import BlockOp
 from relax_mlir.mlir import ir
 from relax_mlir.tir.schedule import nest
-from relax_mlir.tir.schedule.analysis import Access, bindings_of, reads_of, root_buffer, writes_of
+from relax_mlir.tir.schedule.analysis import (
+    Access,
+    bindings_of,
+    from_outside,
+    reads_of,
+    root_buffer,
+    writes_of,
+)
 from relax_mlir.tir.schedule.index import (
     Apply,
     Atom,
@@ -142,11 +149,11 @@ def _conflicts(first: BlockOp, second: BlockOp) -> list[tuple[Access, Access]]:
 
 def _outer_offsets(block: BlockOp, access: Access) -> list[Index | None]:
     """The offsets of single elements in terms of the loops outside, None for wider regions."""
-    values = dict(zip(nest.iter_vars(block), bindings_of(block), strict=True))
     offsets: list[Index | None] = []
-    for offset, size in access.region:
+    for (_, size), (inner, _) in zip(
+        access.region, from_outside(block, access.region), strict=True
+    ):
         point = size == Index({}, 1)
-        inner = offset.substitute(values)
         inside = any(nest.encloses(block, leaf) for leaf in inner.leaves())
         offsets.append(inner if point and not inside else None)
     return offsets

@@ -18,6 +18,7 @@ from relax_mlir.tir.schedule.analysis import (
 )
 from relax_mlir.tir.schedule.body import Copier
 from relax_mlir.tir.schedule.error import Refusal, label
+from relax_mlir.tir.schedule.facts import unchanged
 from relax_mlir.tir.schedule.index import Index, as_index, leaf, proves_nonnegative
 from relax_mlir.tir.schedule.reduction import copy_dtype
 from relax_mlir.tir.schedule.state import (
@@ -64,7 +65,9 @@ def blockize(
     if len(block.predicate):
         raise Refusal(f"{label(block)} has a predicate", block,
                       hint="split into factors that divide the extent")  # fmt: skip
-    parts = _parts(block, [o for o in nest.loops_around(block) if nest.is_ancestor(target, o)])
+    inside = [o for o in nest.loops_around(block) if nest.is_ancestor(target, o)]
+    with unchanged():
+        parts = _parts(block, inside)
     outer = _outer_block(block, target, parts)
     inner = _inner_block(state, block, outer, parts, preserve_unit_iters)
     _move_init(state, inner, outer)
@@ -213,7 +216,10 @@ def _inner_block(
 
 
 def _move_init(state: ScheduleState, inner: BlockOp, outer: BlockOp) -> None:
-    """The init becomes the outer block's, in a nest over the spatial variables."""
+    """The init becomes the outer block's, in a nest over the spatial variables.
+
+    The regions of its block are left to the refresh of the outer one.
+    """
     old = init_of(inner)
     if old is None:
         return
@@ -242,7 +248,6 @@ def _move_init(state: ScheduleState, inner: BlockOp, outer: BlockOp) -> None:
     Copier(ir.InsertionPoint(block.block), dict(mapped)).clone_all(
         nest.operations(old.body.blocks[0])
     )
-    refresh(block)
     state.erase(old)
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from relax_mlir.dialects.tir.blocks import BlockOp, InitOp, ReadOp, WriteOp
 from relax_mlir.mlir import ir
 from relax_mlir.tir.schedule import nest
+from relax_mlir.tir.schedule.facts import remembered
 from relax_mlir.tir.schedule.index import Index, as_index, leaf, read
 from relax_mlir.tir.schedule.index_write import write
 
@@ -102,6 +103,7 @@ def loads_of(buffer: ir.Value, inside: ir.OpView) -> list[ir.Operation]:
     ]
 
 
+@remembered
 def iter_values(block: BlockOp) -> Mapping[ir.Value, Index]:
     """The iteration variables as the values that the loops give them."""
     return {v: as_index(b) for v, b in zip(nest.iter_vars(block), block.bindings, strict=True)}

@@ -12,6 +12,7 @@ from relax_mlir.tir.schedule.accesses import Interval, bounded, interval, is_exa
 from relax_mlir.tir.schedule.analysis import (
     Access,
     consumers,
+    from_outside,
     init_of,
     is_output,
     is_reduction,
@@ -30,7 +31,7 @@ from relax_mlir.tir.schedule.body import iter_values
 from relax_mlir.tir.schedule.coverage import stores_all_of
 from relax_mlir.tir.schedule.digits import Digit, dense, independent
 from relax_mlir.tir.schedule.error import Refusal, label
-from relax_mlir.tir.schedule.facts import unchanged
+from relax_mlir.tir.schedule.facts import remembered, unchanged
 from relax_mlir.tir.schedule.index import (
     Index,
     as_index,
@@ -141,6 +142,7 @@ def _require_movable(block: BlockOp, loop: ForOp) -> None:
                       "their domain", block)  # fmt: skip
 
 
+@remembered
 def writes_whole_box(maker: BlockOp, loop: ForOp) -> bool:
     """True when what the block writes in one iteration is a whole box of the buffer."""
 
@@ -258,16 +260,16 @@ def _regions(
 
     found: dict[ir.Value, list[Interval]] = {}
     for block in blocks:
-        values = iter_values(block)
         for access in accesses(block):
             buffer = root_buffer(access.buffer)
             if buffer not in buffers or buffer != access.buffer:
                 continue
             if shared_by_threads:
                 threads = {nest.loop_var(o) for o in around if _shares(o, buffer)}
+            region = from_outside(block, access.region)
             box = [
-                bounded(o.substitute(values), s.substitute(values), inside, extent)
-                for (o, s), extent in zip(access.region, buffer_shape(buffer), strict=True)
+                bounded(offset, size, inside, extent)
+                for (offset, size), extent in zip(region, buffer_shape(buffer), strict=True)
             ]
             found[buffer] = join(found[buffer], box) if buffer in found else box
     return found

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from functools import wraps
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
 
 from relax_mlir.mlir import ir
 
@@ -16,10 +17,11 @@ if TYPE_CHECKING:
 
 @dataclass
 class Facts:
-    """The expressions of index values, and the ranges of variables, found so far."""
+    """The expressions of index values, and what functions have found of operations and
+    values, so far."""
 
     expressions: dict[ir.Value, Index] = field(default_factory=dict)
-    domains: dict[ir.Value, tuple[Index, Index] | None] = field(default_factory=dict)
+    found: dict[tuple[Any, ...], Any] = field(default_factory=dict)
 
 
 known_facts: ContextVar[Facts | None] = ContextVar("known_facts", default=None)
@@ -36,3 +38,28 @@ def unchanged() -> Iterator[None]:
         yield
     finally:
         known_facts.reset(token)
+
+
+_Arguments = ParamSpec("_Arguments")
+_Result = TypeVar("_Result")
+_NOTHING = object()
+
+
+def remembered(function: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Result]:
+    """A function of operations and values that is asked once for the same ones while the IR is
+    `unchanged`.  Its result is shared: the caller does not change it."""
+
+    asked = cast("Callable[..., Any]", function)
+
+    @wraps(function)
+    def ask(*arguments: Any, **named: Any) -> Any:
+        known = known_facts.get()
+        if known is None or named:
+            return asked(*arguments, **named)
+        key = (function, *arguments)
+        found = known.found.get(key, _NOTHING)
+        if found is _NOTHING:
+            found = known.found[key] = asked(*arguments)
+        return found
+
+    return cast("Callable[_Arguments, _Result]", ask)

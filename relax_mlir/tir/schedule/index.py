@@ -9,32 +9,25 @@ constructors simplify with the ranges of the values, so that `(i_0 * 4 + i_1) //
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from math import gcd
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from relax_mlir.dialects.tir.blocks import BlockOp
 from relax_mlir.dialects.tir.loops import ForOp
 from relax_mlir.mlir import ir
-from relax_mlir.tir.schedule.facts import known_facts
+from relax_mlir.tir.schedule.facts import known_facts, remembered
 
 Bounds: TypeAlias = "tuple[int | None, int | None]"
 UNBOUNDED: Bounds = (None, None)
 
 
-@dataclass(frozen=True)
-class Leaf:
-    """An IR value taken as it is."""
+class Leaf(NamedTuple):
+    """An IR value taken as it is; a tuple, whose hash, taken at each step, calls no Python."""
 
     value: ir.Value
 
-    def __hash__(self) -> int:
-        # Made for each step of the arithmetic: that of a dataclass hashes a tuple.
-        return hash(self.value)
 
-
-@dataclass(frozen=True)
-class Apply:
+class Apply(NamedTuple):
     """`floordiv`, `mod`, `min` or `max` of two expressions."""
 
     function: str
@@ -49,18 +42,19 @@ Monomial: TypeAlias = "tuple[Atom, ...]"
 class Index:
     """`sum(coefficient * product(atoms)) + constant`; equal expressions compare equal."""
 
-    __slots__ = ("_hash", "constant", "terms")
+    __slots__ = ("_hash", "_leaves", "constant", "terms")
 
     def __init__(self, terms: Mapping[Monomial, int] | None = None, constant: int = 0):
         self.terms = {m: k for m, k in terms.items() if k} if terms else {}
         self.constant = constant
         self._hash: int | None = None
+        self._leaves: tuple[ir.Value, ...] | None = None
 
     @classmethod
     def of(cls, terms: dict[Monomial, int], constant: int = 0) -> Index:
         """An expression of terms without a zero among them, which nobody changes."""
         made = cls.__new__(cls)
-        made.terms, made.constant, made._hash = terms, constant, None
+        made.terms, made.constant, made._hash, made._leaves = terms, constant, None, None
         return made
 
     def __eq__(self, other: object) -> bool:
@@ -133,25 +127,26 @@ class Index:
         """The value this is, when it is just one."""
         if self.constant or len(self.terms) != 1:
             return None
-        (monomial, k) = next(iter(self.terms.items()))
-        first = monomial[0]
-        return first.value if k == 1 and len(monomial) == 1 and isinstance(first, Leaf) else None
+        ((first, *others), k) = next(iter(self.terms.items()))
+        return first.value if k == 1 and not others and isinstance(first, Leaf) else None
 
     def leaves(self) -> list[ir.Value]:
         """The IR values in order of appearance."""
-        found: dict[ir.Value, None] = {}
-        for monomial in self.terms:
-            for atom in monomial:
-                inner = (
-                    [atom.value]
-                    if isinstance(atom, Leaf)
-                    else [*atom.left.leaves(), *atom.right.leaves()]
-                )
-                found.update(dict.fromkeys(inner))
-        return list(found)
+        return list(self._values())
+
+    def _values(self) -> tuple[ir.Value, ...]:
+        if self._leaves is None:
+            found: dict[ir.Value, None] = {}
+            for atom in (atom for monomial in self.terms for atom in monomial):
+                if isinstance(atom, Leaf):
+                    found[atom.value] = None
+                else:
+                    found.update(dict.fromkeys(atom.left._values() + atom.right._values()))
+            self._leaves = tuple(found)
+        return self._leaves
 
     def uses(self, value: ir.Value) -> bool:
-        return value in self.leaves()
+        return value in self._values()
 
     def bounds(self, ranges: Mapping[ir.Value, Bounds] | None = None) -> Bounds:
         """The least and largest value, None where unknown; `ranges` overrides what the IR says."""
@@ -167,10 +162,15 @@ class Index:
 
     def substitute(self, values: Mapping[ir.Value, Index]) -> Index:
         """Replace values by expressions and simplify."""
-        if not values or not any(leaf in values for leaf in self.leaves()):
+        if not values or not any(v in values for v in self._values()):
             return self
         total = Index({}, self.constant)
         for monomial, k in self.terms.items():
+            first = monomial[0]
+            if len(monomial) == 1 and isinstance(first, Leaf):
+                value = values.get(first.value)
+                total = total + (Index.of({monomial: k}) if value is None else value._scaled(k))
+                continue
             product = Index({}, k)
             for atom in monomial:
                 product = product * _substituteatom_index(atom, values)
@@ -226,17 +226,9 @@ def _substituteatom_index(atom: Atom, values: Mapping[ir.Value, Index]) -> Index
 # -- ranges -----------------------------------------------------------------------------------
 
 
+@remembered
 def value_domain(value: ir.Value) -> tuple[Index, Index] | None:
     """(min, extent) of a loop or iteration variable, None for other values."""
-    known = known_facts.get()
-    if known is None:
-        return _find_domain(value)
-    if value not in known.domains:
-        known.domains[value] = _find_domain(value)
-    return known.domains[value]
-
-
-def _find_domain(value: ir.Value) -> tuple[Index, Index] | None:
     owner = value.owner
     if not isinstance(owner, ir.Block):
         return None
@@ -249,6 +241,7 @@ def _find_domain(value: ir.Value) -> tuple[Index, Index] | None:
     return None
 
 
+@remembered
 def value_bounds(value: ir.Value) -> Bounds:
     """The constant range of a value as the IR declares it."""
     domain = value_domain(value)
@@ -265,12 +258,13 @@ def _monomial_bounds(monomial: Monomial, ranges: Mapping[ir.Value, Bounds] | Non
     low, high = _atom_bounds(monomial[0], ranges)
     for atom in monomial[1:]:
         lo, hi = _atom_bounds(atom, ranges)
-        if None in (low, high, lo, hi):
-            nonnegative = low is not None and low >= 0 and lo is not None and lo >= 0
-            low, high = (low * lo, None) if nonnegative else UNBOUNDED  # type: ignore[operator]
-            continue
-        corners = [a * b for a in (low, high) for b in (lo, hi)]  # type: ignore[operator]
-        low, high = min(corners), max(corners)
+        if low is not None and high is not None and lo is not None and hi is not None:
+            corners = [a * b for a in (low, high) for b in (lo, hi)]
+            low, high = min(corners), max(corners)
+        elif low is not None and lo is not None and low >= 0 and lo >= 0:
+            low, high = low * lo, None
+        else:
+            low, high = UNBOUNDED
     return low, high
 
 
@@ -356,23 +350,13 @@ def _least_values(expr: Index, ranges: Mapping[ir.Value, Bounds] | None) -> dict
     return extremes
 
 
-def proves_less(left: Index | int, right: Index | int) -> bool:
-    return proves_nonnegative(as_index(right) - as_index(left) - 1)
-
-
-def proves_equal(left: Index | int, right: Index | int) -> bool:
-    return as_index(left) == as_index(right)
-
-
 # -- simplifying constructors -----------------------------------------------------------------
 
 
 def floordiv(num: Index, den: Index) -> Index:
     """`num // den`, simplified with the ranges of the values in it."""
     quotient, rest = _split_multiples(num, den)
-    if rest == Index():
-        return quotient
-    if proves_nonnegative(rest) and proves_nonnegative(den - rest - 1):
+    if _is_within(rest, den):
         return quotient
     c = den.as_constant()
     if c is None or c <= 0:
@@ -392,9 +376,7 @@ def floordiv(num: Index, den: Index) -> Index:
 def mod(num: Index, den: Index) -> Index:
     """`num % den` (floor), simplified with the ranges of the values in it."""
     _, rest = _split_multiples(num, den)
-    if rest == Index():
-        return rest
-    if proves_nonnegative(rest) and proves_nonnegative(den - rest - 1):
+    if _is_within(rest, den):
         return rest
     c = den.as_constant()
     if c is None or c <= 0:
@@ -406,6 +388,20 @@ def mod(num: Index, den: Index) -> Index:
         inner = Index({m: k // common for m, k in rest.terms.items()}, rest.constant // common)
         return mod(inner, Index({}, c // common)) * common + rest.constant % common
     return atom_index(Apply("mod", rest, den))
+
+
+def _is_within(rest: Index, den: Index) -> bool:
+    """True when `0 <= rest < den` follows from the ranges, or `rest` is 0."""
+    if not rest.terms and not rest.constant:
+        return True
+    c = den.as_constant()
+    low, high = rest.bounds()
+    if c is not None and low is not None and high is not None:
+        if low >= 0 and high < c:
+            return True
+        if not any(isinstance(monomial[0], Apply) for monomial in rest.terms):
+            return False  # what follows has more to say of quotients only
+    return proves_nonnegative(rest) and proves_nonnegative(den - rest - 1)
 
 
 def minimum(left: Index, right: Index) -> Index:
@@ -486,7 +482,7 @@ def merge_split(expr: Index) -> Index:
             remainder = _as_remainder(expr, inner, k)
             if remainder is not None:
                 return merge_split(remainder)
-        if inner.function != "mod":
+        if inner.function != "mod" or len(expr.terms) == 1:
             continue
         whole = floordiv(inner.left, inner.right)
         for candidate, merged in _recombined(expr, inner, whole):

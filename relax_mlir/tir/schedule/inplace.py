@@ -122,7 +122,7 @@ def cache_index(
     made: list[BlockOp] = []
     caches: dict[Index, tuple[ir.Value, list[ir.Value]]] = {}
     for number, index in enumerate(chosen):
-        used = list(index.leaves())
+        used = index.leaves()
         cache = _index_buffer(block, f"index_var_{number}", used, storage_scope, scope)
         made.append(_index_block(block, f"index_{number}", cache, index, used, place))
         caches[index] = (cache, used)

@@ -19,6 +19,7 @@ from relax_mlir.tir.schedule.analysis import (
 from relax_mlir.tir.schedule.annotate import access_buffer
 from relax_mlir.tir.schedule.bindings import determined
 from relax_mlir.tir.schedule.error import Refusal
+from relax_mlir.tir.schedule.facts import unchanged
 from relax_mlir.tir.schedule.fused_index import fused_indices
 from relax_mlir.tir.schedule.index import Index, as_index, leaf
 from relax_mlir.tir.schedule.index_map import IndexMap
@@ -86,7 +87,8 @@ def transform_layout(
     if any(size == dynamic() for size in kind.shape):
         _relayout(target, mapping, _symbolic_shape(block, target, mapping))
         return
-    space = _mapped_shape(block, target, mapping, kind.shape, assume_injective_transform)
+    with unchanged():
+        space = _mapped_shape(block, target, mapping, kind.shape, assume_injective_transform)
     shape = space.sizes
     gaps = prod(shape) != prod(kind.shape)
     pad = None if not gaps else Gaps.of(block, target, mapping, space, pad_value)
@@ -197,7 +199,8 @@ def map_access(
     """Rewrite a load or store to the new indices; its buffer's type changes later."""
     at = ir.InsertionPoint(op)
     operands = list(op.operands)
-    final = mapping([as_index(v) for v in operands[position + 1 :]])
+    with unchanged():
+        final = mapping([as_index(v) for v in operands[position + 1 :]])
     indices = [write(index, at, op.location) for index in final]
     attributes = {named: op.attributes[named] for named in op.attributes}
     new = ir.Operation.create(

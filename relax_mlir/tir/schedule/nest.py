@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from relax_mlir.dialects.tir.blocks import BlockOp
 from relax_mlir.dialects.tir.loops import ForOp
 from relax_mlir.mlir import ir
+from relax_mlir.tir.schedule.facts import remembered
 
 # Operations that compute index values or scalars from others and may move with their users.
 _MOVABLE_DIALECTS = ("arith.", "affine.apply", "math.", "memref.dim", "index.")
@@ -23,6 +24,7 @@ def is_scope(op: ir.OpView) -> bool:
     return isinstance(op, BlockOp) or op.operation.name == "func.func"
 
 
+@remembered
 def scope_of(op: ir.OpView) -> ir.OpView:
     """The block (or function) whose body `op` belongs to."""
     outer = parent(op)
@@ -40,6 +42,7 @@ def function_of(op: ir.OpView) -> ir.OpView:
     return op
 
 
+@remembered
 def loops_around(op: ir.OpView) -> list[ForOp]:
     """The loops around `op` up to its scope, outermost first."""
     loops: list[ForOp] = []
@@ -83,6 +86,17 @@ def descend(op: ir.OpView) -> Iterator[ir.OpView]:
                 yield from descend(child)
 
 
+def descend_in_scope(op: ir.OpView) -> Iterator[ir.OpView]:
+    """Every operation inside `op`, in order, without those inside of the blocks there."""
+    for region in op.operation.regions:
+        for block in region.blocks:
+            for child in block.operations:
+                yield child
+                if not isinstance(child, BlockOp) and not is_movable(child):
+                    yield from descend_in_scope(child)
+
+
+@remembered
 def child_blocks(op: ir.OpView) -> list[BlockOp]:
     """The blocks below a loop, block or function, without those inside them."""
     found: list[BlockOp] = []
@@ -101,6 +115,7 @@ def blocks_of(function: ir.OpView) -> list[BlockOp]:
     return [op for op in descend(function) if isinstance(op, BlockOp)]
 
 
+@remembered
 def is_ancestor(outer: ir.OpView, op: ir.OpView) -> bool:
     """True when `op` is `outer` or inside it."""
     current: ir.OpView | None = op
@@ -129,6 +144,7 @@ def value_name(value: ir.Value, default: str = "v") -> str:
     return getattr(value.location, "name_str", None) or default
 
 
+@remembered
 def iter_vars(block: BlockOp) -> list[ir.Value]:
     """A block's iteration variables, as values among others."""
     return list(block.iter_vars)
