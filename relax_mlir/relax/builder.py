@@ -423,7 +423,8 @@ class FunctionBuilder(LocalFunctions):
                 f"but returns {types.describe(value.type)}: {reason}",
                 span=user_span(),
             )
-        if join(value.type, declared) == declared:
+        says_more = join(value.type, declared) == declared
+        if says_more and not (value.type != declared and _is_global_function(value)):
             return value  # what is inferred says as much or more
         op = ir.Operation.create(
             "relax.match_cast",
@@ -472,6 +473,17 @@ class FunctionBuilder(LocalFunctions):
             self._function.verify()
         except ir.MLIRError as error:
             raise VerificationError(str(error), span=user_span()) from None
+
+
+def _is_global_function(value: ir.Value) -> bool:
+    """A function of the module, or a tuple with one: the type of a function that returns itself
+    would hold itself, so what is declared stays."""
+    maker = value.owner
+    if isinstance(maker, ir.Block):
+        return False
+    if maker.name == "relax.tuple":
+        return any(_is_global_function(operand) for operand in maker.operands)
+    return maker.name == "relax.function_ref"
 
 
 def _declare(value: ir.Value, declared: ir.Type, name: str) -> None:

@@ -211,6 +211,8 @@ def _call(self: ExprLowering, expr: nodes.Call, at: At) -> ir.Value:
     if isinstance(expr.op, nodes.ExternFunc):
         stored: dict[str, ir.Attribute] = {"callee": ir.StringAttr.get(expr.op.global_symbol)}
         operands = _values(self, expr.args)
+        if expr.attrs:
+            stored["attrs"] = to_attribute(expr.attrs)
         return _create("relax.call_packed", operands, [expr.mlir_type], stored, loc=at())
     if isinstance(expr.op, nodes.FunctionRef):
         return _call_function(self, expr.op.var, expr, at)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from relax_mlir.mlir import ir
 
 
 def _call(name: str, left: Any, right: Any) -> Any:
@@ -16,6 +19,8 @@ class ExprOperators:
 
     `==` and `!=` compare identity, as in TVM; in TVMScript they are `R.equal` and `R.not_equal`.
     """
+
+    mlir_type: ir.Type
 
     def __add__(self, other: Any) -> Any:
         return _call("add", self, other)
@@ -122,7 +127,7 @@ class ExprOperators:
         comparison is not known before the program runs.  Raises TypeError for a bool tensor."""
         from relax_mlir.dialects.relax import types
 
-        info = types.tensor_info(self.mlir_type)  # type: ignore[attr-defined]
+        info = types.tensor_info(self.mlir_type)
         if info is not None and info.dtype == "bool":
             raise TypeError("a tensor has no truth value while a program is written; use R.where")
         return True
@@ -130,7 +135,7 @@ class ExprOperators:
     def __len__(self) -> int:
         from relax_mlir.dialects.relax import types
 
-        fields = types.tuple_fields(self.mlir_type)  # type: ignore[attr-defined]
+        fields = types.tuple_fields(self.mlir_type)
         if fields is None:
             raise TypeError("only tuples have a length")
         return len(fields)

@@ -69,7 +69,7 @@ class TensorType(StructInfo):
             dims = None if shape is None else _dims_of(shape)
             if dims is not None and ndim not in (-1, len(dims)):
                 raise ValueError(f"ndim={ndim} does not fit a shape of rank {len(dims)}")
-            place = () if vdevice is None else ("vdevice", _device_text(vdevice))
+            place = () if vdevice is None else ("vdevice", device_text(vdevice))
             super().__init__(types.tensor_type(dims, canonical_dtype(dtype), ndim, place))
 
     @property
@@ -181,14 +181,20 @@ class PrimType(StructInfo):
             super().__init__(types.prim_type(name, dim))
 
     @property
-    def dtype(self) -> str:
+    def info(self) -> tuple[str, Dim | None]:
+        """What the compiler knows of the scalar."""
         with mlir.scope():
-            return types.prim_info(self.mlir_type)[0]  # type: ignore[index]
+            info = types.prim_info(self.mlir_type)
+        assert info is not None
+        return info
+
+    @property
+    def dtype(self) -> str:
+        return self.info[0]
 
     @property
     def value(self) -> Any:
-        with mlir.scope():
-            dim = types.prim_info(self.mlir_type)[1]  # type: ignore[index]
+        dim = self.info[1]
         return None if dim is None else symbols.to_expr(dim)
 
 
@@ -246,7 +252,7 @@ def to_mlir_type(kind: Any) -> ir.Type:
     if isinstance(kind, ir.Type):
         return kind
     if isinstance(kind, type) and issubclass(kind, StructInfo):
-        kind = kind()  # type: ignore[call-arg]
+        kind = kind()  # type: ignore[call-arg]  # a TypeError where it needs arguments
     if isinstance(kind, StructInfo):
         return kind.mlir_type
     face = getattr(kind, "as_struct_info", None)
@@ -286,8 +292,9 @@ def _dims_of(shape: Any) -> tuple[Dim, ...]:
     return dims if dims is not None else symbols.to_dims(shape)
 
 
-def _device_text(device: Any) -> str:
-    """ "cuda:0:global" of a text, of an `I.vdevice`, or of an index among the module's."""
+def device_text(device: Any) -> str:
+    """A device as text, such as "cuda:0": of a text, of `cuda(0)`, of an `I.vdevice`, which also
+    says its scope, or of an index among the module's."""
     if isinstance(device, int):
         return f"vdevice:{device}"
     return str(device)

@@ -95,9 +95,7 @@ class VDevice(GlobalInfo):
     """A virtual device (TVM's `tvm.ir.VDevice`); as text "cuda:0:global"."""
 
     def __init__(self, target: Any = None, vdevice_id: int = 0, memory_scope: str = "global"):
-        super().__init__(
-            "vdevice", target=target, vdevice_id=vdevice_id, memory_scope=memory_scope
-        )
+        super().__init__("vdevice", target=target, vdevice_id=vdevice_id, memory_scope=memory_scope)
 
     def __str__(self) -> str:
         """The kind of the target, the index and the scope, as types name a device."""

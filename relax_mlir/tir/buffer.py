@@ -51,6 +51,8 @@ class Buffer:
         self.dtype = "bool" if dtype == "bool" else canonical_dtype(dtype)
         self.storage_scope = scope or "global"
         self.strides = tuple(_size(name, s) for s in strides) if strides else ()
+        if 0 < len(self.strides) < len(self.shape):
+            self.strides = _outer_strides(self.shape, self.strides)
         if self.strides and len(self.strides) != len(self.shape):
             raise Error(f"buffer {name}: {len(self.shape)} dimensions, {len(self.strides)} strides")
         self.elem_offset = None if elem_offset is None else as_expr(elem_offset)
@@ -201,6 +203,15 @@ def decl_buffer(
         name, shape, dtype, scope, strides, elem_offset, data_alignment, offset_factor,
         buffer_type, axis_separators,
     )  # fmt: skip
+
+
+def _outer_strides(sizes: Sequence[PrimExpr], strides: Sequence[PrimExpr]) -> tuple[PrimExpr, ...]:
+    """The strides of all dimensions where a program gives those of the last ones only, as TVM's
+    cache_index did: the others lie around them without gaps."""
+    known = list(strides)
+    while len(known) < len(sizes):
+        known.insert(0, operators.multiply(known[0], sizes[-len(known)]))
+    return tuple(known)
 
 
 def _size(name: str, value: Any) -> PrimExpr:

@@ -47,6 +47,10 @@ _AFFINE_DIVISIONS: dict[type[E.PrimExpr], Callable[..., ir.AffineExpr]] = {
 _STRUCTURE = (E.Add, E.Sub, E.Mul, E.FloorDiv, E.FloorMod, E.Min, E.Max)
 
 
+Leaf = ir.Value | E.PrimExpr
+"""What an affine map is over: an `index` value, or an expression that has yet to be computed."""
+
+
 def type_of(dtype: str) -> ir.Type:
     """The type of values of a dtype: signless integers, i1 for bool, vectors for several lanes."""
     lanes = E.lanes_of(dtype)
@@ -80,8 +84,12 @@ class ExprEmitter:
         raise Error(f"a {type(expr).__name__} cannot be computed here: {expr}", span=expr.span)
 
     def index(self, expr: E.PrimExpr) -> ir.Value:
-        """The value of an integer expression as an `index`."""
-        leaves: list[ir.Value] = []
+        """The value of an integer expression as an `index`.
+
+        What is not affine in it is computed in the order in which the map names it, the order of
+        the text that is printed from the map.
+        """
+        leaves: list[Leaf] = []
         form = self._affine(expr, leaves)
         form = settle(form, len(leaves))
         constant = _constant_of(form)
@@ -89,9 +97,13 @@ class ExprEmitter:
             return arith.constant(ir.IndexType.get(), constant)
         form = form.maybe_downcast()
         if isinstance(form, ir.AffineDimExpr):
-            return leaves[form.position]
+            return self._leaf(leaves[form.position])
         form, used = _compress(form, leaves)
-        return affine.AffineApplyOp(ir.AffineMap.get(len(used), 0, [form]), used).result
+        operands = [self._leaf(leaf) for leaf in used]
+        return affine.AffineApplyOp(ir.AffineMap.get(len(used), 0, [form]), operands).result
+
+    def _leaf(self, leaf: Leaf) -> ir.Value:
+        return self._index_arith(leaf) if isinstance(leaf, E.PrimExpr) else leaf
 
     def mixed(self, expr: E.PrimExpr) -> int | ir.Value:
         """An int where the expression is constant, an `index` value otherwise."""
@@ -146,7 +158,7 @@ class ExprEmitter:
 
         return _is_integer(expr.dtype) and check(expr) and found
 
-    def _affine(self, expr: E.PrimExpr, leaves: list[ir.Value]) -> ir.AffineExpr:
+    def _affine(self, expr: E.PrimExpr, leaves: list[Leaf]) -> ir.AffineExpr:
         """The affine form of `expr` over `leaves`, which grow by what is not affine in it."""
         if isinstance(expr, E.IntImm):
             return ir.AffineConstantExpr.get(expr.value)
@@ -165,7 +177,9 @@ class ExprEmitter:
             if divisor is not None and divisor > 0:
                 divide = _AFFINE_DIVISIONS[type(expr)]
                 return divide(self._affine(expr.a, leaves), ir.AffineConstantExpr.get(divisor))
-        leaf = self._index_arith(expr)
+        leaf: Leaf = expr
+        if isinstance(expr, E.Var) and isinstance(self.variable(expr).type, ir.IndexType):
+            leaf = self.variable(expr)
         return ir.AffineDimExpr.get(_position(leaf, leaves))
 
     def _index_arith(self, expr: E.PrimExpr) -> ir.Value:
@@ -236,6 +250,9 @@ class ExprEmitter:
         return arith.select(condition, self.value(expr.true_value), self.value(expr.false_value))
 
     def emit_let(self, expr: E.Let) -> ir.Value:
+        uses = sum(node is expr.var for node in E.post_order(expr.body))
+        if uses == 1:  # computed where it is used, as text without the name has it
+            return self.value(E.substitute(expr.body, {expr.var: expr.value}))
         self.values[expr.var] = self.value(expr.value)
         return self.value(expr.body)
 
@@ -442,11 +459,12 @@ def _as_int(expr: E.PrimExpr) -> int | None:
     return expr.value if isinstance(expr, E.IntImm) else None
 
 
-def _position(value: ir.Value, leaves: list[ir.Value]) -> int:
-    for position, leaf in enumerate(leaves):
-        if leaf == value:
-            return position
-    leaves.append(value)
+def _position(found: Leaf, leaves: list[Leaf]) -> int:
+    if isinstance(found, ir.Value):
+        for position, leaf in enumerate(leaves):
+            if isinstance(leaf, ir.Value) and leaf == found:
+                return position
+    leaves.append(found)
     return len(leaves) - 1
 
 
@@ -466,9 +484,7 @@ def _dims_of(form: ir.AffineExpr, found: list[int]) -> None:
         _dims_of(form.rhs, found)
 
 
-def _compress(
-    form: ir.AffineExpr, leaves: Sequence[ir.Value]
-) -> tuple[ir.AffineExpr, list[ir.Value]]:
+def _compress(form: ir.AffineExpr, leaves: Sequence[Leaf]) -> tuple[ir.AffineExpr, list[Leaf]]:
     """Number the dimensions as they appear and drop those that simplification removed.
 
     Equal expressions then give equal maps: text that is printed from a map gives it back.

@@ -277,10 +277,17 @@ def clz(x: Any) -> PrimExpr:
 
 
 def reinterpret(dtype: object, value: Any) -> PrimExpr:
-    """The bits of `value` read as another dtype of the same width."""
+    """The bits of `value` read as another dtype of the same width; a byte holds a dtype of fewer
+    bits in its lowest ones."""
     value, name = as_expr(value), canonical_dtype(dtype)
     if value.dtype == name:
         return value
+    given, wanted = dtypes.bits(scalar_dtype(value.dtype)), dtypes.bits(scalar_dtype(name))
+    if lanes_of(name) == lanes_of(value.dtype) == 1 and {given, wanted} in ({4, 8}, {6, 8}):
+        if wanted < given:
+            return reinterpret(name, O.cast(f"uint{wanted}", value))
+        if wanted > given:
+            return reinterpret(name, O.cast("uint8", reinterpret(f"uint{given}", value)))
     widths = [dtypes.bits(scalar_dtype(d)) * lanes_of(d) for d in (name, value.dtype)]
     if widths[0] != widths[1]:
         raise Error(f"reinterpret: {value.dtype} and {name} differ in width")

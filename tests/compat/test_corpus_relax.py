@@ -15,6 +15,24 @@ from relax_mlir.script import from_source
 HEADER = "from tvm.script import ir as I, relax as R, tir as T\n"
 
 PROGRAMS = {
+    "functions that return functions": """
+@I.ir_module
+class Module:
+    @R.function
+    def one() -> R.Object:
+        return Module.one
+
+    @R.function
+    def several() -> R.Tuple(R.Object, R.Object):
+        return (Module.one, Module.several)
+""",
+    "notes on calls of registered functions": """
+@R.function(pure=False)
+def main(x: R.Tensor((32, 8), "float32"), y: R.Tensor((8,), "float32")):
+    o: R.Object = R.call_packed("stack", x, y, sinfo_args=R.Object(), test_attr=True, place="left")
+    _ = R.vm.call_tir_dyn("te_func", (x, y, (32, 8)))
+    return o
+""",
     "layout_transform": """
 @R.function
 def main(x: R.Tensor((10, 21), "float32")):

@@ -88,3 +88,38 @@ def test_storage_is_shared_and_given_up() -> None:
     assert text.count("R.vm.alloc_tensor(storage, ") == 2
     assert text.count("R.vm.kill_object(storage") == 7
     assert "R.memory" not in text and "R.call_tir" not in text
+
+
+KERNEL_CALL = """
+@I.ir_module
+class Module:
+    @T.prim_func(private=True)
+    def double(a: T.Buffer((64,), "float32"), b: T.Buffer((64,), "float32")):
+        for i in range(64):
+            b[i] = a[i] * T.float32(2)
+
+    @T.prim_func(private=True)
+    def copy(a: T.Buffer((64,), "float32"), b: T.Buffer((64,), "float32")):
+        for i in range(64):
+            b[i] = a[i]
+
+    @R.function(pure=False)
+    def main(x: R.Tensor((64,), "float32")):
+        cls = Module
+        a = R.call_tir(cls.double, (x,), out_sinfo=R.Tensor((64,), "float32"))
+        b = R.builtin.alloc_tensor(
+            R.shape([64]), R.dtype("float32"), R.prim_value(0), R.str("global")
+        )
+        cls.copy(a, b)
+        return b
+"""
+
+
+def test_what_a_kernel_reads_stays_inside() -> None:
+    """Code outside could keep the argument of a call; a kernel does not."""
+    module = from_source(KERNEL_CALL)
+    shown = relax.transform.StaticPlanBlockMemory()(module).mlir()
+    assert "relax.places = [0]" in shown and "static_bytes = 256" in shown
+    x = np.arange(64, dtype="float32")
+    main = relax.VirtualMachine(relax.build(module), rm.cpu())["main"]
+    np.testing.assert_array_equal(main(x).numpy(), 2 * x)

@@ -104,11 +104,19 @@ def call_dps_packed(
 
 
 def call_packed(
-    func: str | ExternFunc, *args: Any, sinfo_args: Any = None, ty_args: Any = None
+    func: str | ExternFunc,
+    *args: Any,
+    sinfo_args: Any = None,
+    ty_args: Any = None,
+    **attributes: Any,
 ) -> Call:
-    """Call a registered function for its result, which has type `sinfo_args`, and its effects."""
+    """Call a registered function for its result, which has type `sinfo_args`, and its effects.
+
+    Further attributes are notes on the call, which the function does not get.
+    """
     given = sinfo_args if ty_args is None else ty_args
-    return Call(_extern(func), [_argument(a) for a in args], sinfo_args=_as_list(given))
+    operands = [_argument(a) for a in args]
+    return Call(_extern(func), operands, attributes or None, sinfo_args=_as_list(given))
 
 
 def call_pure_packed(
@@ -176,9 +184,7 @@ def make_closure(func: GlobalVar, args: Any) -> Call:
     return Call(Op.get("relax.make_closure"), [_global_var(func), _mixed_tuple(args)])
 
 
-def invoke_closure(
-    closure: Any, args: Any, sinfo_args: Any = None, *, ty_args: Any = None
-) -> Call:
+def invoke_closure(closure: Any, args: Any, sinfo_args: Any = None, *, ty_args: Any = None) -> Call:
     """Call a closure, which gives `sinfo_args` and may have effects."""
     given = _as_list(sinfo_args if ty_args is None else ty_args)
     operands = [as_expr(closure), _mixed_tuple(args)]
@@ -194,9 +200,14 @@ def invoke_pure_closure(
     return Call(Op.get("relax.invoke_pure_closure"), operands, sinfo_args=given)
 
 
-def call_tir_dyn(func: GlobalVar, args: Any) -> Call:
+def call_tir_dyn(func: GlobalVar | str, args: Any) -> Call:
     """`R.vm.call_tir_dyn`: a TensorIR function on tensors to read and to write; a shape behind
-    them gives the values of its symbols."""
+    them gives the values of its symbols.  A name is that of a registered function, which gets the
+    shape as it is."""
+    if isinstance(func, (str, ExternFunc)):
+        given = _mixed_tuple(args)
+        values = given.fields if isinstance(given, Tuple) else [given]
+        return call_packed(func, *values, sinfo_args=TupleType([]))
     return Call(Op.get("relax.vm.call_tir_dyn"), [_global_var(func), _mixed_tuple(args)])
 
 

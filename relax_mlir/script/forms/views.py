@@ -13,8 +13,6 @@ from relax_mlir.tir.expr import (
     PrimExpr,
     Ramp,
     as_expr,
-    canonical_dtype,
-    lanes_of,
 )
 from relax_mlir.tir.operators import add
 
@@ -82,6 +80,10 @@ class BufferView:
 
     def __getitem__(self, indices: Any) -> Any:
         """The element or region of the buffer behind the view."""
+        return self.region.buffer[tuple(self._behind(indices))]
+
+    def _behind(self, indices: Any) -> list[Any]:
+        """The indices in the buffer behind the view."""
         entries = list(indices) if isinstance(indices, (tuple, list)) else [indices]
         if len(entries) != len(self.shape):
             raise TypeError(
@@ -91,15 +93,11 @@ class BufferView:
             _shift(offset, entry, size)
             for offset, entry, size in zip(self._offsets, entries, self.shape, strict=True)
         ]
-        return self.region.buffer[(*self._leading, *shifted)]
+        return [*self._leading, *shifted]
 
-    def vload(self, begin: Any, dtype: Any = None) -> Any:
-        """The vector that starts at indices."""
-        indices = list(begin) if isinstance(begin, (list, tuple)) else [begin]
-        lanes = 1 if dtype is None else lanes_of(canonical_dtype(getattr(dtype, "dtype", dtype)))
-        if lanes > 1 and not isinstance(indices[-1], Ramp):
-            indices[-1] = Ramp(indices[-1], 1, lanes)
-        return self[tuple(indices)]
+    def vload(self, begin: Any, dtype: Any = None, predicate: Any = None) -> PrimExpr:
+        """The vector that starts at indices, as `Buffer.vload` loads it."""
+        return self.region.buffer.vload(self._behind(begin), dtype, predicate)
 
     def access_ptr(self, access_mask: Any, *rest: Any, **named: Any) -> PrimExpr:
         """The address of the view's first element."""

@@ -60,6 +60,7 @@ def _storage(parser: TirParser, form: AllocateForm) -> Buffer:
     buffer = Buffer(form.name, form.extents, form.dtype, form.scope)
     parser.builder.allocate(buffer, here=not known_outside(parser, buffer))
     form.buffers.append(buffer)
+    parser.storage.add(buffer)
     return buffer
 
 
@@ -326,6 +327,15 @@ class FlatAccess:
 
 load = FlatAccess("load")
 store = FlatAccess("store")
+
+
+def is_flat(parser: TirParser, memory: Any, indices: Any) -> bool:
+    """Whether `memory[indices] = value` is a `T.store`: memory is an address, or storage of several
+    dimensions with one index."""
+    if isinstance(memory, Buffer):
+        one = not isinstance(indices, (tuple, list, slice))
+        return one and len(memory.shape) > 1 and memory in parser.storage
+    return isinstance(memory, Var) and memory.dtype == "handle"
 
 
 def flat_access(parser: TirParser, access: FlatAccess, args: list[Any]) -> Any:

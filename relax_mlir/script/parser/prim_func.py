@@ -133,6 +133,8 @@ class TirParser(SignatureParser):
         self.loops: dict[Var, tuple[Any, Any]] = {}
         self.threads: dict[Var, str] = {}  # launched threads and their tags
         self.waiting: dict[Var, list[Buffer]] = {}  # buffers whose address is bound later
+        self.storage: set[Buffer] = set()
+        """What `T.allocate` makes, without a buffer that lies in it."""
         self._rest: list[ExitStack] = []
 
     def parse(self) -> BaseFunc:
@@ -280,11 +282,15 @@ class TirParser(SignatureParser):
         return var not in self.builder.emitter.values
 
     def _store(self, target: ast.Subscript, value: Any) -> None:
-        buffer = memory_forms.indexable(self, self.evaluate(target.value))
+        memory, indices = self.evaluate(target.value), self.evaluate(target.slice)
+        if memory_forms.is_flat(self, memory, indices):
+            memory_forms.flat_access(self, memory_forms.store, [memory, indices, value])
+            return
+        buffer = memory_forms.indexable(self, memory)
         if not isinstance(buffer, (Buffer, BufferView)):
             kind = type(buffer).__name__
             raise self.error(f"only elements of buffers can be assigned, not of a {kind}", target)
-        self.store(buffer, self.evaluate(target.slice), value, target)
+        self.store(buffer, indices, value, target)
 
     def store(
         self,

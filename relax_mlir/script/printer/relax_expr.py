@@ -184,7 +184,8 @@ def _call(self: ExprPrinter, expr: nodes.Call) -> str:
         return self.call(spec.name, parts)
     args = [self.text(arg) for arg in expr.args]
     if isinstance(expr.op, nodes.ExternFunc):
-        return self.call("call_packed", [_quoted(expr.op), *args, *_types(self, expr)])
+        notes = [f"{key}={literal(value)}" for key, value in expr.attrs.items()]
+        return self.call("call_packed", [_quoted(expr.op), *args, *_types(self, expr), *notes])
     return f"{self.text(expr.op)}({', '.join(args)})"
 
 
@@ -237,7 +238,7 @@ def _memory_view(self: ExprPrinter, expr: nodes.Call) -> str:
     if shape is not None:
         parts.append(f"shape={self.text(shape)}")
     if dtype is not None:
-        parts.append(f'dtype={self.call("dtype", [literal(dtype)])}')
+        parts.append(f"dtype={self.call('dtype', [literal(dtype)])}")
     if offset is not None:
         parts.append(f"relative_byte_offset={self.text(offset)}")
     return self.call("memory.view", parts)

@@ -286,10 +286,12 @@ class PrimFuncPrinter:
         value, memory, *indices = list(op.operands)
         buffer = self.reader.buffer(memory)
         target = [self.reader.read(i, buffer.index_dtype) for i in indices]
-        stored = self.reader.read(value, buffer.dtype)
+        hint = buffer.dtype
         if op.name == "vector.store":
             lanes = lanes_of_type(value.type)
+            hint = f"{hint}x{lanes}"
             target[-1] = E.Ramp(target[-1], E.IntImm(target[-1].dtype, 1), lanes)
+        stored = self.reader.read(value, hint)
         load = raw(E.BufferLoad, buffer.dtype, buffer=buffer, indices=tuple(target))
         self.printer.line(f"{expr_text(load)} = {expr_text(stored)}")
 

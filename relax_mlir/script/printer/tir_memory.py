@@ -132,7 +132,7 @@ def masked_store(printer: PrimFuncPrinter, op: ir.Operation) -> None:
     steps = places.pop() if op.name == "vector.scatter" else None
     lanes = lanes_of_type(value.type)
     place = masked_place(printer.reader, memory, places, lanes, steps)
-    stored = expr_text(printer.reader.read(value, place.buffer.dtype))
+    stored = expr_text(printer.reader.read(value, place.dtype))
     predicate = printer.reader.read(mask)
     if op.name == "vector.scatter" and everywhere(predicate):
         printer.printer.line(f"{expr_text(place)} = {stored}")

@@ -50,8 +50,10 @@ def masked_place(
 def _masked_load(reader: ExprReader, op: ir.Operation, hint: str | None) -> E.PrimExpr:
     memory, *places, mask, other = list(op.operands)
     stored = _constant_of(other)
-    if not isinstance(stored, ir.DenseElementsAttr) or not stored.is_splat or (
-        getattr(stored.get_splat_value(), "value", None) != 0
+    if (
+        not isinstance(stored, ir.DenseElementsAttr)
+        or not stored.is_splat
+        or (getattr(stored.get_splat_value(), "value", None) != 0)
     ):
         raise Error(f"a masked load whose other lanes are not zero has no TVMScript spelling: {op}")
     steps = places.pop() if op.name == "vector.gather" else None
