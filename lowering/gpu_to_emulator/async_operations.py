@@ -51,16 +51,14 @@ def device_async_copy(writer: KernelWriter, op: ir.Operation) -> None:
     # Of a copy that reads nothing the source may lie outside of its buffer.
     source = place_of(writer, view.src, list(view.srcIndices), count)
     if view.srcElements is not None:
-        source = _partial(writer, source)
+        source = Place(source.address, _yes())
     _issue(writer, op, to, source, (view.dst, view.src), size, read)
     _drop(writer, op)
 
 
-def _partial(writer: KernelWriter, source: Place) -> Place:
-    """A place of which less may be read than the last index would allow."""
-    yes = arith.constant(ir.IntegerType.get_signless(1), 1)
-    del writer
-    return Place(source.address, yes)
+def _yes() -> ir.Value:
+    """That a place is in range, where no indices tell."""
+    return arith.constant(ir.IntegerType.get_signless(1), 1)
 
 
 def _drop(writer: KernelWriter, op: ir.Operation) -> None:
@@ -100,7 +98,6 @@ def cp_async(writer: KernelWriter, op: ir.Operation) -> None:
     to, source, *rest = op.operands
     size = ir.IntegerAttr(op.attributes["size"]).value
     read = writer.as_i64(rest[0]) if rest else writer.constant(size)
-    yes = arith.constant(ir.IntegerType.get_signless(1), 1)
-    places = [Place(llvm.ptrtoint(writer.i64, pointer), yes) for pointer in (to, source)]
+    places = [Place(llvm.ptrtoint(writer.i64, pointer), _yes()) for pointer in (to, source)]
     _issue(writer, op, places[0], places[1], (to, source), size, read)
     op.erase()

@@ -193,7 +193,6 @@ def _judge(
         scratch = state + Word.scratch
         differs = f.call("memcmp", address, scratch, count) & 0xFFFFFFFF
         with f.when(differs.is_(0)):
-            report.set(0)
             site = f.load(record + 12, 32)
             f.store(site | _SHARED_STORE, record + 12, 32)
             f.ret(1)

@@ -263,5 +263,3 @@ def call(writer: KernelWriter, op: ir.Operation) -> None:
     """A device function: the kernel that calls it is emulated after it was inlined."""
     callee = ir.FlatSymbolRefAttr(op.attributes["callee"]).value
     raise writer.error(op, f"the call of @{callee} must be inlined before")
-
-

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from relax_mlir.lowering.gpu_to_emulator.kernel_writer import KernelWriter, handles
-from relax_mlir.lowering.gpu_to_emulator.layout import WARP
-from relax_mlir.mlir import arith, ir, llvm
+from relax_mlir.lowering.gpu_to_emulator.layout import WARP, Word
+from relax_mlir.mlir import arith, ir, llvm, scf
 
 __all__: list[str] = []
 
@@ -21,13 +21,13 @@ def _shuffled(
 ) -> tuple[ir.Value, ir.Value]:
     """PTX's `shfl.sync`: operands as i64; the value, and whether the lane it names is in range."""
     at_most, at_least = arith.CmpIPredicate.sle, arith.CmpIPredicate.sge
-    five = writer.constant(31)
+    five_bits = writer.constant(31)
     lane = writer.lane()
-    segment = arith.andi(arith.shrui(c, writer.constant(8)), five)
-    inside = arith.xori(segment, five)
+    segment = arith.andi(arith.shrui(c, writer.constant(8)), five_bits)
+    inside = arith.xori(segment, five_bits)
     first = arith.andi(lane, segment)
-    last = arith.ori(first, arith.andi(arith.andi(c, five), inside))
-    amount = arith.andi(b, five)
+    last = arith.ori(first, arith.andi(arith.andi(c, five_bits), inside))
+    amount = arith.andi(b, five_bits)
     source = {
         "bfly": lambda: arith.xori(lane, amount),
         "down": lambda: arith.addi(lane, amount),
@@ -58,9 +58,7 @@ def shuffle(writer: KernelWriter, op: ir.Operation) -> None:
 def shfl_sync(writer: KernelWriter, op: ir.Operation) -> None:
     _, value, offset, c = op.operands
     mode = _mode(op, "kind")
-    result, in_range = _shuffled(
-        writer, op, value, writer.as_i64(offset), writer.as_i64(c), mode
-    )
+    result, in_range = _shuffled(writer, op, value, writer.as_i64(offset), writer.as_i64(c), mode)
     kind = op.results[0].type
     if str(kind).startswith("!llvm.struct"):
         whole = llvm.mlir_poison(kind)
@@ -73,8 +71,6 @@ def shfl_sync(writer: KernelWriter, op: ir.Operation) -> None:
 @handles("nvvm.vote.sync")
 def vote_sync(writer: KernelWriter, op: ir.Operation) -> None:
     """ballot, any, all, uni of a predicate over the warp."""
-    from relax_mlir.mlir import scf
-
     mode = _mode(op, "kind")
     i64 = writer.i64
     read = writer.exchange(op, [arith.extui(i64, op.operands[1])])
@@ -82,11 +78,7 @@ def vote_sync(writer: KernelWriter, op: ir.Operation) -> None:
     loop = scf.ForOp(zero, lanes, one, [zero])
     with ir.InsertionPoint(loop.body):
         lane = loop.induction_variable
-        first = arith.muli(
-            arith.divui(writer.thread, writer.constant(WARP)), writer.constant(WARP)
-        )
-        from relax_mlir.lowering.gpu_to_emulator.layout import Word
-
+        first = arith.muli(arith.divui(writer.thread, writer.constant(WARP)), writer.constant(WARP))
         there = arith.cmpi(
             arith.CmpIPredicate.ult, arith.addi(first, lane), writer.word(Word.threads)
         )

@@ -116,9 +116,7 @@ def _convert_kernel(op: ir.Operation, checked: bool, sites: list[Site]) -> None:
         attributes["emulator.block_size"] = op.attributes["known_block_size"]
 
 
-def _read_arguments(
-    writer: KernelWriter, op: ir.Operation, arguments: ir.Value
-) -> list[ir.Value]:
+def _read_arguments(writer: KernelWriter, op: ir.Operation, arguments: ir.Value) -> list[ir.Value]:
     """What the arguments of a kernel stand for, in the order of its entry block."""
     function_type = ir.FunctionType(ir.TypeAttr(op.attributes["function_type"]).value)
     inputs = len(function_type.inputs)
@@ -213,5 +211,3 @@ def _note_space(writer: KernelWriter, op: ir.Operation) -> None:
     for result in op.results:
         if op.name not in _KEPT_TYPES and buffers.is_shared(result.type):
             writer.spaces.setdefault(result, "shared")
-
-

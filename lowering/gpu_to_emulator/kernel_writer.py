@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from math import prod
 from typing import Any
 
 from relax_mlir.errors import CompileError, Span
@@ -179,9 +181,7 @@ class KernelWriter:
     ) -> ir.Value:
         """A row-major memref of type `kind` over memory; `sizes` are the dynamic ones (i64)."""
         given = iter(sizes)
-        shape = [
-            next(given) if size == dynamic() else self.constant(size) for size in kind.shape
-        ]
+        shape = [next(given) if size == dynamic() else self.constant(size) for size in kind.shape]
         strides: list[ir.Value] = []
         step = self.constant(1)
         for size in reversed(shape):
@@ -253,13 +253,8 @@ def flat(value: ir.Value) -> ir.Value:
 def byte_size(kind: ir.Type) -> int:
     """Bytes of a scalar or vector in memory."""
     if isinstance(kind, ir.VectorType):
-        count = 1
-        for size in kind.shape:
-            count *= size
-        return count * byte_size(kind.element_type)
-    if isinstance(kind, ir.IntegerType):
-        return (kind.width + 7) // 8
-    if isinstance(kind, ir.FloatType):
+        return prod(kind.shape) * byte_size(kind.element_type)
+    if isinstance(kind, (ir.IntegerType, ir.FloatType)):
         return (kind.width + 7) // 8
     return 8  # addresses and indices
 
@@ -272,8 +267,6 @@ def strip(kind: ir.Type) -> ir.Type:
         return ir.MemRefType.get(kind.shape, kind.element_type, layout=kind.layout)
     text = str(kind)
     if text.startswith("!llvm.") and "ptr<" in text:
-        import re
-
         return ir.Type.parse(re.sub(r"ptr<\d+>", "ptr", text))
     return kind
 

@@ -11,7 +11,6 @@ from enum import IntEnum, auto
 
 __all__ = [
     "EXCHANGE_BYTES",
-    "RECORD_BYTES",
     "REGION_BYTES",
     "SCRATCH_BYTES",
     "SHADOW_BYTES",
@@ -31,13 +30,12 @@ __all__ = [
 WARP = 32
 """Threads of a warp."""
 
+
 class _Offsets(IntEnum):
     """Byte offsets of 64-bit words that follow each other."""
 
     @staticmethod
-    def _generate_next_value_(
-        name: str, start: int, count: int, last_values: list[int]
-    ) -> int:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def _generate_next_value_(name: str, start: int, count: int, last_values: list[int]) -> int:
         return 8 * count
 
 
@@ -175,6 +173,7 @@ class Region(_Offsets):
 
 REGION_BYTES = 64
 
+
 class Shadow(IntEnum):
     """Of one granule: who wrote it, two threads that read it, who updated it atomically."""
 
@@ -184,9 +183,8 @@ class Shadow(IntEnum):
     atomic = 48
 
 
+# A record is {thread number in the grid, epoch, epoch of the warp, site}, 32 bits each.
 SHADOW_BYTES = 64
-# {thread number in the grid, epoch, epoch of the warp, site}, 32 bits each.
-RECORD_BYTES = 16
 
 
 def access_info(site: int, access: Access, align: int, sets: bool = True) -> int:

@@ -8,6 +8,7 @@ rows t * e + 4 * e * i on of column g, and C elements 2 * t and 2 * t + 1 of the
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -179,7 +180,7 @@ def _ptx_type(kind: ir.Type, tf32: bool) -> str:
 def nvvm_mma_sync(writer: KernelWriter, op: ir.Operation) -> None:
     view = op.opview
     operands = [list(group) for group in (view.operandA, view.operandB, view.operandC)]
-    sizes = dict(_shape_attribute(str(op.attributes["shape"])))
+    sizes = _shape_attribute(str(op.attributes["shape"]))
     kinds = [
         _multiplicand(op, f"multiplicand{side}PtxType", operands[number][0])
         for number, side in enumerate("AB")
@@ -215,10 +216,8 @@ def _scalars(registers: Sequence[ir.Value]) -> list[ir.Value]:
     return parts
 
 
-def _shape_attribute(text: str) -> list[tuple[str, int]]:
-    import re
-
-    return [(name, int(size)) for name, size in re.findall(r"([mnk])\s*=\s*(\d+)", text)]
+def _shape_attribute(text: str) -> dict[str, int]:
+    return {name: int(size) for name, size in re.findall(r"([mnk])\s*=\s*(\d+)", text)}
 
 
 def _multiplicand(op: ir.Operation, key: str, register: ir.Value) -> str:

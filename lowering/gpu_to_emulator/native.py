@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from enum import IntEnum
 from typing import TypeAlias
 
-from relax_mlir.mlir import arith, cf, func, ir, llvm
+from relax_mlir.mlir import PassManager, arith, cf, func, ir, llvm
 
 __all__ = ["Function", "Int", "NativeModule", "Variable"]
 
@@ -224,6 +224,12 @@ class Function:
         self._point.__exit__(None, None, None)
 
 
+_PIPELINE = (
+    "builtin.module(convert-arith-to-llvm,convert-cf-to-llvm,convert-func-to-llvm,"
+    "reconcile-unrealized-casts,canonicalize)"
+)
+
+
 class NativeModule:
     """Functions on 64-bit integers; `declarations` are those of the C library that they call."""
 
@@ -236,6 +242,11 @@ class NativeModule:
         i64 = ir.IntegerType.get_signless(64)
         with ir.InsertionPoint(self.module.body):
             func.FuncOp(name, ([i64] * count, [i64] * result), visibility="private")
+
+    def lower(self) -> ir.Module:
+        """The module, brought to the llvm dialect."""
+        PassManager.parse(_PIPELINE).run(self.module.operation)
+        return self.module
 
     @contextmanager
     def function(self, name: str, count: int) -> Iterator[Function]:

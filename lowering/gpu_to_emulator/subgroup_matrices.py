@@ -150,9 +150,7 @@ def compute(writer: KernelWriter, op: ir.Operation) -> None:
     _replace(writer, op, result)
 
 
-def _define_product(
-    writer: KernelWriter, types: list[Matrix], turned: tuple[bool, ...]
-) -> str:
+def _define_product(writer: KernelWriter, types: list[Matrix], turned: tuple[bool, ...]) -> str:
     """The function that computes a lane's elements of C from the slots of its warp."""
     a, b, c = types
     words = [f"{m.rows}x{m.columns}x{m.spelled}" for m in types]

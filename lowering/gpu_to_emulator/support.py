@@ -11,7 +11,7 @@ from relax_mlir.lowering.gpu_to_emulator.async_copies import (
 from relax_mlir.lowering.gpu_to_emulator.check_access import CHECK_ACCESS, write_check_access
 from relax_mlir.lowering.gpu_to_emulator.native import NativeModule
 from relax_mlir.lowering.gpu_to_emulator.run_blocks import RUN_BLOCKS, write_run_blocks
-from relax_mlir.mlir import PassManager, ir
+from relax_mlir.mlir import ir
 
 __all__ = ["EMULATOR_SYMBOLS", "RUN_BLOCKS", "emulator_module"]
 
@@ -25,10 +25,6 @@ _C_LIBRARY = (
     ("memcpy", 3, True),
     ("memcmp", 3, True),
 )
-_PIPELINE = (
-    "builtin.module(convert-arith-to-llvm,convert-cf-to-llvm,convert-func-to-llvm,"
-    "reconcile-unrealized-casts,canonicalize)"
-)
 
 
 def emulator_module() -> ir.Module:
@@ -37,5 +33,4 @@ def emulator_module() -> ir.Module:
     write_check_access(native)
     write_async_copies(native)
     write_run_blocks(native)
-    PassManager.parse(_PIPELINE).run(native.module.operation)
-    return native.module
+    return native.lower()

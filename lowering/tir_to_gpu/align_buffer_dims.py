@@ -14,7 +14,7 @@ from relax_mlir.dialects.tir.buffers import AllocBufferOp
 from relax_mlir.ir.state import ModuleState
 from relax_mlir.lowering.passes import Pass, register_pass
 from relax_mlir.lowering.tir_to_gpu.kernel_roots import inside
-from relax_mlir.lowering.tir_to_gpu.memory_accesses import buffer_bytes
+from relax_mlir.lowering.tir_to_gpu.memory_accesses import element_bytes
 from relax_mlir.mlir import ir
 from relax_mlir.tir.schedule.analysis import written_buffers
 
@@ -62,16 +62,8 @@ def _lengthen(buffer: ir.Value, axis: int, factor: int, offset: int) -> None:
         return
     row = kind.shape[-1]
     longer = row + (offset - row) % factor
-    element = buffer_bytes(kind) // _count(kind)
     plain = all(use.owner.operation.name in _USERS for use in buffer.uses)
-    if longer == row or (not plain and longer * element % _ROW_ALIGNMENT):
+    if longer == row or (not plain and longer * element_bytes(kind.element_type) % _ROW_ALIGNMENT):
         return
     shape = [*kind.shape[:-1], longer]
     buffer.set_type(ir.MemRefType.get(shape, kind.element_type, kind.layout, kind.memory_space))
-
-
-def _count(kind: ir.MemRefType) -> int:
-    total = 1
-    for size in kind.shape:
-        total *= size
-    return total

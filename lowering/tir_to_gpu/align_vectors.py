@@ -8,13 +8,13 @@ checks before it launches.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import gcd
+from math import gcd, prod
 
 from relax_mlir.ir.state import ModuleState
 from relax_mlir.lowering.passes import Pass, register_pass
 from relax_mlir.lowering.tir_to_gpu.buffers import is_workgroup
-from relax_mlir.lowering.tir_to_gpu.kernel_roots import inside
-from relax_mlir.lowering.tir_to_gpu.memory_accesses import root_of
+from relax_mlir.lowering.tir_to_gpu.kernel_roots import inside, kernels_of
+from relax_mlir.lowering.tir_to_gpu.memory_accesses import element_bytes, root_of
 from relax_mlir.mlir import dynamic, ir
 from relax_mlir.tir.schedule.index import Index, as_index
 
@@ -36,11 +36,8 @@ class AlignVectors(Pass):
     """Put alignments on the vector accesses of kernels and on the arguments that need them."""
 
     def run(self, state: ModuleState) -> None:
-        for module in state.module.body.operations:
-            if module.operation.name == "gpu.module":
-                for kernel in module.operation.regions[0].blocks[0].operations:
-                    if kernel.operation.name == "gpu.func":
-                        _align(kernel.operation)
+        for kernel in kernels_of(state):
+            _align(kernel)
 
 
 def _align(kernel: ir.Operation) -> None:
@@ -56,7 +53,7 @@ def _align(kernel: ir.Operation) -> None:
         value = op.results[0] if position == 0 else op.operands[0]
         indices = [as_index(v) for v in list(op.operands)[position + 1 :]]
         known = _alignment(ir.MemRefType(buffer.type), indices, ir.VectorType(value.type))
-        if known > _natural(ir.VectorType(value.type)):
+        if known > element_bytes(ir.VectorType(value.type).element_type):
             op.attributes["alignment"] = ir.IntegerAttr.get(i64, known)
             root = root_of(buffer)
             if isinstance(root.owner, ir.Block) and root.owner == entry:
@@ -72,15 +69,6 @@ def _align(kernel: ir.Operation) -> None:
         )
 
 
-def _natural(kind: ir.VectorType) -> int:
-    return _bytes(kind.element_type)
-
-
-def _bytes(kind: ir.Type) -> int:
-    width = 64 if isinstance(kind, ir.IndexType) else getattr(kind, "width", 8)
-    return max(1, width // 8)
-
-
 def _alignment(kind: ir.MemRefType, indices: list[Index], vector: ir.VectorType) -> int:
     """The bytes, a power of two, that an access is certainly aligned to if its buffer is."""
     strides, offset = kind.get_strides_and_offset()
@@ -93,7 +81,7 @@ def _alignment(kind: ir.MemRefType, indices: list[Index], vector: ir.VectorType)
         if stride == unknown:
             stride = _row_stride(sizes[axis + 1 :]) if row_major else 1
         shared = gcd(shared, stride * _divisor(index))
-    element, lanes = _bytes(vector.element_type), vector.shape[-1]
+    element, lanes = element_bytes(vector.element_type), vector.shape[-1]
     # Of a power of two of elements at most: LLVM splits others.
     whole = element * (lanes & -lanes)
     multiple = shared * element if shared else WIDEST
@@ -107,7 +95,4 @@ def _divisor(index: Index) -> int:
 
 def _row_stride(sizes: list[int]) -> int:
     """What divides the stride of a dimension of a row-major buffer before these."""
-    stride = 1
-    for size in sizes:
-        stride *= 1 if size == dynamic() else size
-    return stride
+    return prod(size for size in sizes if size != dynamic())

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import prod
 
 from relax_mlir.lowering.tir_to_gpu.shuffles import WARP, shuffle
 from relax_mlir.mlir import arith, ir, memref, scf
@@ -37,11 +38,11 @@ class ThreadGroup:
     @property
     def size(self) -> int:
         """The number of threads in a group."""
-        return _product([extent for _, extent, reduced in self.axes if reduced])
+        return prod(extent for _, extent, reduced in self.axes if reduced)
 
     @property
     def groups(self) -> int:
-        return _product([extent for _, extent, reduced in self.axes if not reduced])
+        return prod(extent for _, extent, reduced in self.axes if not reduced)
 
     @property
     def member(self) -> Index:
@@ -57,13 +58,6 @@ class ThreadGroup:
         """Whether a group's threads follow each other in the block."""
         marks = [reduced for _, extent, reduced in self.axes if extent > 1]
         return marks == sorted(marks, reverse=True)
-
-
-def _product(numbers: Sequence[int]) -> int:
-    total = 1
-    for number in numbers:
-        total *= number
-    return total
 
 
 def _linear(parts: Sequence[tuple[Index, int]]) -> Index:

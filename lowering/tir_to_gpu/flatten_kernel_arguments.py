@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from relax_mlir.dialects.attributes import from_attribute
 from relax_mlir.ir.state import ModuleState
 from relax_mlir.lowering.passes import Pass, register_pass
-from relax_mlir.lowering.tir_to_gpu.kernel_roots import inside
+from relax_mlir.lowering.tir_to_gpu.kernel_roots import inside, kernels_of
+from relax_mlir.lowering.to_llvm.ffi_signature import symbol_name
 from relax_mlir.mlir import arith, dynamic, ir, memref
 
 __all__ = ["FlattenKernelArguments", "rebuild"]
@@ -25,13 +26,7 @@ class FlattenKernelArguments(Pass):
     """Give kernels and their launches arguments that are pointers and numbers."""
 
     def run(self, state: ModuleState) -> None:
-        kernels = [
-            op.operation
-            for module in state.module.body.operations
-            if module.operation.name == "gpu.module"
-            for op in module.operation.regions[0].blocks[0].operations
-            if op.operation.name == "gpu.func"
-        ]
+        kernels = kernels_of(state)
         noalias: dict[str, bool] = {}
         for function in state.functions():
             for op in list(inside(function)):
@@ -39,8 +34,7 @@ class FlattenKernelArguments(Pass):
                     noalias[_kernel_name(op)] = _says_noalias(function)
                     _flatten_call(op)
         for kernel in kernels:
-            name = ir.StringAttr(kernel.attributes["sym_name"]).value
-            _flatten_kernel(kernel, noalias.get(name, False))
+            _flatten_kernel(kernel, noalias.get(symbol_name(kernel), False))
 
 
 def _kernel_name(call: ir.Operation) -> str:
@@ -99,7 +93,7 @@ def _flatten_call(call: ir.Operation) -> None:
         for value in arguments:
             flat += _parts(value) if isinstance(value.type, ir.MemRefType) else [value]
     segments[11] = len(flat)
-    made = ir.Operation.create(
+    ir.Operation.create(
         "gpu.launch_func",
         operands=[*fixed, *flat],
         attributes={
@@ -109,7 +103,6 @@ def _flatten_call(call: ir.Operation) -> None:
         loc=call.location,
         ip=ir.InsertionPoint(call),
     )
-    assert made is not None
     call.erase()
 
 

@@ -235,18 +235,8 @@ def _joined(a: Sequence[Access], b: Sequence[Access]) -> list[Access]:
     """The accesses of both, each place once."""
     found: dict[object, Access] = {}
     for access in (*a, *b):
-        key = (
-            access.buffer,
-            access.indices,
-            access.lanes,
-            access.is_write,
-            access.is_atomic,
-            access.moved,
-            access.guards,
-            access.in_flight,
-            access.quiet,
-        )
-        found.setdefault(key if access.indices is not None else (key, len(found)), access)
+        key = access if access.indices is not None else (access, len(found))
+        found.setdefault(key, access)
     return list(found.values())
 
 

@@ -11,17 +11,23 @@ from collections.abc import Iterator
 
 from relax_mlir.dialects.names import name_of
 from relax_mlir.dialects.tir.loops import ForOp
+from relax_mlir.ir.state import ModuleState
 from relax_mlir.mlir import ir
 from relax_mlir.tir.schedule import nest
 
 __all__ = [
     "AXES",
     "VIRTUAL",
+    "callee_of",
     "describe",
     "function_name",
     "inside",
     "is_at_or_inside",
+    "kernel_modules",
     "kernel_roots",
+    "kernels_of",
+    "loop_name",
+    "loops_around",
     "thread_loops",
 ]
 
@@ -61,6 +67,17 @@ def thread_loops(op: ir.Operation) -> list[ForOp]:
     return [v for v in views if isinstance(v, ForOp) and nest.thread_axis(v) is not None]
 
 
+def loops_around(block: ir.OpView) -> list[ForOp]:
+    """All loops around a block, outermost first, across other blocks too."""
+    loops: list[ForOp] = []
+    outer = nest.parent(block)
+    while outer is not None:
+        if isinstance(outer, ForOp):
+            loops.insert(0, outer)
+        outer = nest.parent(outer)
+    return loops
+
+
 def kernel_roots(function: ir.Operation) -> list[ir.Operation]:
     """The operations of a function that become kernels, in order."""
     return list(_roots(function.regions[0].blocks[0]))
@@ -86,6 +103,11 @@ def _is_host_call(op: ir.Operation) -> bool:
     return kind in _ON_HOST_CALLS
 
 
+def callee_of(op: ir.Operation) -> str:
+    """What a `tir.call` calls; empty for another operation."""
+    return ir.StringAttr(op.attributes["callee"]).value if op.name == "tir.call" else ""
+
+
 def function_name(op: ir.Operation) -> str:
     """The name of the function that an operation is in (or of the function)."""
     current = op
@@ -93,6 +115,27 @@ def function_name(op: ir.Operation) -> str:
         assert current.parent is not None, "a kernel is inside a function"
         current = current.parent.operation
     return ir.StringAttr(current.attributes["sym_name"]).value
+
+
+def kernels_of(state: ModuleState) -> list[ir.Operation]:
+    """The functions of a module's GPU modules, in order."""
+    found = [op.operation for module in kernel_modules(state) for op in _body(module).operations]
+    return [op for op in found if op.name == "gpu.func"]
+
+
+def kernel_modules(state: ModuleState) -> list[ir.Operation]:
+    """The gpu.module operations of a module, in order."""
+    body = state.module.body.operations
+    return [op.operation for op in body if op.operation.name == "gpu.module"]
+
+
+def _body(module: ir.Operation) -> ir.Block:
+    return module.regions[0].blocks[0]
+
+
+def loop_name(loop: ForOp) -> str:
+    """A loop's variable for messages."""
+    return nest.value_name(nest.loop_var(loop), "?")
 
 
 def describe(value: ir.Value) -> str:

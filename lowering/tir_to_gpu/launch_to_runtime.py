@@ -22,8 +22,8 @@ from relax_mlir.lowering.tir_to_gpu.host_device import (
     LAUNCH,
     device_text,
 )
-from relax_mlir.lowering.tir_to_gpu.kernel_roots import inside
-from relax_mlir.lowering.to_llvm.ffi_signature import MAY_RAISE
+from relax_mlir.lowering.tir_to_gpu.kernel_roots import inside, kernel_modules, kernels_of
+from relax_mlir.lowering.to_llvm.ffi_signature import MAY_RAISE, symbol_name
 from relax_mlir.mlir import arith, dynamic, ir, memref
 
 __all__ = ["LaunchToRuntime"]
@@ -35,23 +35,15 @@ class LaunchToRuntime(Pass):
     """Turn launches and allocations of host code into calls of the runtime; kernels are removed."""
 
     def run(self, state: ModuleState) -> None:
-        modules = [
-            op.operation for op in state.module.body.operations if op.operation.name == "gpu.module"
-        ]
-        kernels = [
-            op.operation
-            for module in modules
-            for op in module.regions[0].blocks[0].operations
-            if op.operation.name == "gpu.func"
-        ]
-        names = [_symbol(kernel) for kernel in kernels]
+        kernels = kernels_of(state)
+        names = [symbol_name(kernel) for kernel in kernels]
         _add(state, device_text())
         for function in state.functions():
             for op in list(inside(function)):
                 if op.name in _HANDLERS:
                     with ir.InsertionPoint(op), op.location:
                         _HANDLERS[op.name](op, function, kernels)
-        for module in modules:
+        for module in kernel_modules(state):
             module.erase()
         attributes = state.module.operation.attributes
         attributes[DEVICE_KERNELS] = ir.ArrayAttr.get([ir.StringAttr.get(n) for n in names])
@@ -59,19 +51,15 @@ class LaunchToRuntime(Pass):
             del attributes["gpu.container_module"]
 
 
-def _symbol(op: ir.Operation) -> str:
-    return ir.StringAttr(op.attributes["sym_name"]).value
-
-
 def _add(state: ModuleState, text: str) -> None:
     made = ir.Module.parse(text)
     present = {
-        ir.StringAttr(op.operation.attributes["sym_name"]).value
+        symbol_name(op.operation)
         for op in state.module.body.operations
         if "sym_name" in op.operation.attributes
     }
     for op in list(made.body.operations):
-        if ir.StringAttr(op.operation.attributes["sym_name"]).value not in present:
+        if symbol_name(op.operation) not in present:
             op.operation.detach_from_parent()
             state.module.body.append(op)
 
@@ -139,7 +127,7 @@ def _launch(op: ir.Operation, function: ir.Operation, kernels: Sequence[ir.Opera
             },
         ).result
         ir.Operation.create("llvm.store", operands=[slot, place])
-    names = [_symbol(kernel) for kernel in kernels]
+    names = [symbol_name(kernel) for kernel in kernels]
     number = names.index(list(ir.SymbolRefAttr(op.attributes["kernel"]).value)[-1])
     misaligned = _misaligned(arguments, kernels[number])
     _call(LAUNCH, [_i64(number), *sizes, shared, array, misaligned], None)

@@ -20,7 +20,13 @@ from relax_mlir.ir.state import ModuleState
 from relax_mlir.lowering.passes import Pass, register_pass
 from relax_mlir.lowering.tir_to_gpu.allreduce import ThreadGroup, allreduce
 from relax_mlir.lowering.tir_to_gpu.buffers import is_private_buffer
-from relax_mlir.lowering.tir_to_gpu.kernel_roots import describe, function_name, thread_loops
+from relax_mlir.lowering.tir_to_gpu.kernel_roots import (
+    describe,
+    function_name,
+    loop_name,
+    loops_around,
+    thread_loops,
+)
 from relax_mlir.lowering.tir_to_gpu.unify_thread_binding import dissolve
 from relax_mlir.mlir import arith, ir, memref, scf
 from relax_mlir.tir.math_ops import constant_attribute
@@ -59,21 +65,6 @@ class LowerCrossThreadReduction(Pass):
 def _refusal(block: BlockOp, why: str, hint: str) -> CompileError:
     name = f"{function_name(block.operation)}: the block {block.sym_name.value}"
     return CompileError(f"{name} cannot be reduced across threads: {why}", hint=hint)
-
-
-def _name(loop: ForOp) -> str:
-    return nest.value_name(nest.loop_var(loop), "?")
-
-
-def _loops_around(block: BlockOp) -> list[ForOp]:
-    """All loops around a block, outermost first, across other blocks too."""
-    loops: list[ForOp] = []
-    outer = nest.parent(block)
-    while outer is not None:
-        if isinstance(outer, ForOp):
-            loops.insert(0, outer)
-        outer = nest.parent(outer)
-    return loops
 
 
 def _loops_directly_around(block: BlockOp) -> list[ForOp]:
@@ -117,7 +108,7 @@ class _CrossThread:
     def of(cls, block: BlockOp) -> _CrossThread | None:
         """The block's reduction if it is one across threads."""
         variables = _reduction_variables(block)
-        around = [x for x in _loops_around(block) if nest.loop_var(x) in variables]
+        around = [x for x in loops_around(block) if nest.loop_var(x) in variables]
         loops = _loops_directly_around(block)
         bound = [x for x in around if nest.thread_axis(x) is not None]
         if not bound:
@@ -126,13 +117,13 @@ class _CrossThread:
             if not _is_thread(loop):
                 raise _refusal(
                     block,
-                    f"its reduction loop {_name(loop)} is bound to {nest.thread_axis(loop)}",
+                    f"its reduction loop {loop_name(loop)} is bound to {nest.thread_axis(loop)}",
                     "rfactor it, so that a second reduction combines the partial results",
                 )
             if loop not in loops:
                 raise _refusal(
                     block,
-                    f"other statements are between it and its reduction loop {_name(loop)}",
+                    f"other statements are between it and its reduction loop {loop_name(loop)}",
                     "rfactor the loop, or bind it right around the block",
                 )
         first = min(n for n, loop in enumerate(loops) if loop in around)
@@ -198,7 +189,8 @@ class _CrossThread:
             for x in self.loops
             if _is_thread(x)
         }
-        _Combination(self, reducer, threads, values).emit(spatial, extents, _after(top))
+        combination = _Combination(self, reducer, threads, values)
+        combination.emit(spatial, extents, ir.InsertionPoint.after(top))
         place = [leaf(nest.loop_var(x)) - as_index(x.min) for x in spatial] or [Index()]
         self._redirect(reducer, place)
         for loop in reversed([x for x in self.loops if _is_thread(x)]):
@@ -210,7 +202,7 @@ class _CrossThread:
             return extent
         raise _refusal(
             self.block,
-            f"the loop {_name(loop)} has an extent that is not known when it is compiled",
+            f"the loop {loop_name(loop)} has an extent that is not known when it is compiled",
             "split it by a constant, or reorder it outside of the reduction loops",
         )
 
@@ -229,7 +221,7 @@ class _CrossThread:
 
     def _thread_loops(self) -> dict[str, ForOp]:
         """A loop around the nest for each thread axis of the kernel, made where there is none."""
-        around = _loops_around(self.block)
+        around = loops_around(self.block)
         root = next(x for x in around if nest.thread_axis(x) is not None)
         used: dict[str, ForOp] = {}
         for loop in thread_loops(root.operation):
@@ -241,7 +233,7 @@ class _CrossThread:
                 continue
             own = next((x for x in self.loops if nest.thread_axis(x) == axis), used[axis])
             made = new_loop(
-                _name(own),
+                loop_name(own),
                 self.static_extent(own),
                 ir.InsertionPoint(top),
                 kind="thread_binding",
@@ -307,15 +299,6 @@ class _CrossThread:
         for buffer in self.temporaries:
             if buffer not in declared:
                 add_access(ReadOp, buffer, [(i, Index({}, 1)) for i in place], at)
-
-
-def _after(op: ir.Operation) -> ir.InsertionPoint:
-    """The place behind an operation."""
-    operations = [o.operation for o in op.block.operations]
-    position = operations.index(op) + 1
-    if position == len(operations):
-        return ir.InsertionPoint(op.block)
-    return ir.InsertionPoint(operations[position])
 
 
 def _fresh_loops(

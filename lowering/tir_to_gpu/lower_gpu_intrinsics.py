@@ -22,7 +22,7 @@ from relax_mlir.lowering.tir_to_gpu.fragments import (
     pointer_place,
     view_place,
 )
-from relax_mlir.lowering.tir_to_gpu.kernel_roots import function_name, inside
+from relax_mlir.lowering.tir_to_gpu.kernel_roots import callee_of, function_name, inside
 from relax_mlir.lowering.tir_to_gpu.shuffles import shuffle
 from relax_mlir.mlir import arith, ir, vector
 from relax_mlir.tir.schedule.index_write import write
@@ -41,19 +41,15 @@ class LowerGpuIntrinsics(Pass):
         for function in state.functions():
             if "tir.attrs" not in function.attributes:
                 continue
-            found = [op for op in inside(function) if _callee(op) in _HANDLERS]
+            found = [op for op in inside(function) if callee_of(op) in _HANDLERS]
             for op in found:
                 with ir.InsertionPoint(op), op.location:
-                    result = _HANDLERS[_callee(op)](op)
+                    result = _HANDLERS[callee_of(op)](op)
                 if len(op.results) and result is not None:
                     op.results[0].replace_all_uses_with(result)
                 op.erase()
             if found:
                 erase_unused(function)
-
-
-def _callee(op: ir.Operation) -> str:
-    return ir.StringAttr(op.attributes["callee"]).value if op.name == "tir.call" else ""
 
 
 def _sync(op: ir.Operation) -> ir.Value | None:

@@ -29,7 +29,12 @@ from relax_mlir.lowering.tir_to_gpu.fragments import (
     pointer_place,
     view_place,
 )
-from relax_mlir.lowering.tir_to_gpu.kernel_roots import describe, function_name, inside
+from relax_mlir.lowering.tir_to_gpu.kernel_roots import (
+    callee_of,
+    describe,
+    function_name,
+    inside,
+)
 from relax_mlir.lowering.tir_to_gpu.mma import multiply
 from relax_mlir.mlir import arith, ir, memref, vector
 from relax_mlir.tir.math_ops import constant_attribute
@@ -54,10 +59,6 @@ class LowerTensorCores(Pass):
                 _Lowering(function).run()
 
 
-def _callee(op: ir.Operation) -> str:
-    return ir.StringAttr(op.attributes["callee"]).value if op.name == "tir.call" else ""
-
-
 @dataclass
 class _Fragment:
     """A buffer of fragments: `own` is the thread's part of it; `tile` the rows and columns of a
@@ -75,7 +76,7 @@ class _Lowering:
 
     def run(self) -> None:
         operations = list(inside(self.function))
-        calls = [op for op in operations if _callee(op) in _HANDLERS]
+        calls = [op for op in operations if callee_of(op) in _HANDLERS]
         scopes = {
             op.results[0]: ir.StringAttr(op.attributes["scope"]).value
             for op in operations
@@ -87,7 +88,7 @@ class _Lowering:
         for call in calls:
             _with_lanes(call)
             with ir.InsertionPoint(call), call.location:
-                _HANDLERS[_callee(call)](self, call)
+                _HANDLERS[callee_of(call)](self, call)
             call.erase()
         if calls:
             erase_unused(self.function)
@@ -133,7 +134,7 @@ class _Lowering:
         fragment = self.fragments.get(place.buffer)
         if fragment is None:
             raise CompileError(
-                f"{function_name(op)}: {_callee(op)} takes fragments, and "
+                f"{function_name(op)}: {callee_of(op)} takes fragments, and "
                 f"{describe(place.buffer)} is none",
                 hint="a fragment is a buffer of scope 'warp' and shape (..., 32, registers), or "
                 "of a scope 'wmma....'",
@@ -148,7 +149,7 @@ class _Lowering:
         at = own if own.is_constant else first
         if not at.is_constant:
             raise CompileError(
-                f"{function_name(op)}: {_callee(op)} uses registers of another thread",
+                f"{function_name(op)}: {callee_of(op)} uses registers of another thread",
                 hint=f"the offset of a thread's first is {fragment.registers} * threadIdx.x",
             )
         return Place(fragment.own, (*place.indices[:-2], at))

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import prod
 
 from relax_mlir.lowering.tir_to_gpu.buffers import is_workgroup
 from relax_mlir.mlir import ir
 from relax_mlir.tir.schedule.index import Index, as_index
 
-__all__ = ["Access", "Guard", "accesses_of", "buffer_bytes", "root_of", "view_range"]
+__all__ = [
+    "Access", "Guard", "accesses_of", "buffer_bytes", "element_bytes", "root_of", "view_range",
+]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -30,7 +33,6 @@ class Access:
     `guards` are comparisons that hold for the threads which make the access.  What is `in_flight`
     arrives after a wait; it is `quiet` behind a barrier, until the next wait."""
 
-    op: ir.Operation
     buffer: ir.Value
     root: ir.Value
     is_write: bool
@@ -101,18 +103,13 @@ def view_range(buffer: ir.Value) -> tuple[int, int] | None:
 
 def buffer_bytes(kind: ir.Type) -> int:
     """The bytes of a buffer of fixed size."""
-    count = 1
-    for size in ir.MemRefType(kind).shape:
-        count *= size
-    return count * _bytes(ir.MemRefType(kind).element_type)
+    return prod(ir.MemRefType(kind).shape) * element_bytes(ir.MemRefType(kind).element_type)
 
 
-def _bytes(kind: ir.Type) -> int:
+def element_bytes(kind: ir.Type) -> int:
+    """The bytes of an element of a buffer, which may be a vector."""
     if isinstance(kind, ir.VectorType):
-        count = 1
-        for size in kind.shape:
-            count *= size
-        return count * _bytes(kind.element_type)
+        return prod(kind.shape) * element_bytes(kind.element_type)
     width = 64 if isinstance(kind, ir.IndexType) else getattr(kind, "width", 8)
     return max(1, width // 8)
 
@@ -131,7 +128,7 @@ def accesses_of(op: ir.Operation) -> Iterator[Access]:
             if isinstance(value.type, ir.MemRefType) and _is_common(value):
                 for is_write in (False, True):
                     if not (reads_only if is_write else writes_only):
-                        yield Access(op, value, root_of(value), is_write)
+                        yield Access(value, root_of(value), is_write)
 
 
 def _plain(op: ir.Operation, shape: _Shape) -> Iterator[Access]:
@@ -151,7 +148,7 @@ def _plain(op: ir.Operation, shape: _Shape) -> Iterator[Access]:
     for is_write in (False, True):
         if shape.writes if is_write else shape.reads:
             yield Access(
-                op, buffer, root, is_write, indices, lanes, shape.is_atomic, guards=_guards(op)
+                buffer, root, is_write, indices, lanes, shape.is_atomic, guards=_guards(op)
             )
 
 
@@ -165,7 +162,6 @@ def _async_copy(op: ir.Operation) -> Iterator[Access]:
     root = root_of(target)
     known = target == root or view_range(target) is not None
     yield Access(
-        op,
         target,
         root,
         True,

@@ -15,6 +15,7 @@ from relax_mlir.lowering.passes import Pass, register_pass
 from relax_mlir.lowering.tir_to_gpu.buffers import is_workgroup
 from relax_mlir.lowering.tir_to_gpu.kernel_roots import inside, is_at_or_inside
 from relax_mlir.mlir import ir
+from relax_mlir.tir.schedule.index import as_index
 
 __all__ = ["SHARED_ALIGNMENT", "OutlineKernels"]
 
@@ -120,8 +121,8 @@ class _Outlining:
             "function_type": ir.TypeAttr.get(ir.FunctionType.get(kinds, [])),
             "kernel": ir.UnitAttr.get(),
         }
-        for name, first in (("known_grid_size", 0), ("known_block_size", 3)):
-            sizes = [_constant(v) for v in list(self.launch.operands)[first : first + 3]]
+        launched = [as_index(size).as_constant() for size in list(self.launch.operands)[:6]]
+        for name, sizes in (("known_grid_size", launched[:3]), ("known_block_size", launched[3:])):
             if None not in sizes:
                 attributes[name] = ir.DenseI32ArrayAttr.get([s for s in sizes if s is not None])
         if shared:
@@ -185,10 +186,3 @@ class _Outlining:
             loc=self.launch.location,
             ip=ir.InsertionPoint(self.launch),
         )
-
-
-def _constant(value: ir.Value) -> int | None:
-    owner = value.owner
-    if isinstance(owner, ir.Block) or owner.operation.name != "arith.constant":
-        return None
-    return ir.IntegerAttr(owner.operation.attributes["value"]).value

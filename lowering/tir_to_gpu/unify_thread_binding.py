@@ -24,6 +24,8 @@ from relax_mlir.lowering.tir_to_gpu.kernel_roots import (
     inside,
     is_at_or_inside,
     kernel_roots,
+    loop_name,
+    loops_around,
     thread_loops,
 )
 from relax_mlir.mlir import arith, ir, scf
@@ -82,22 +84,12 @@ def _partly_bound(
             continue
         if any(is_private_buffer(buffer) for buffer in written_buffers(view)):
             continue
-        loops = [*_loops_around(view), *thread_loops(view.operation)]
+        loops = [*loops_around(view), *thread_loops(view.operation)]
         bound = {nest.thread_axis(loop) for loop in loops}
         missing = [axis for axis in axes if axis not in bound]
         if missing and not _speaks_to_all(view.operation):
             found.append((view, missing))
     return found
-
-
-def _loops_around(block: BlockOp) -> list[ForOp]:
-    loops: list[ForOp] = []
-    outer = nest.parent(block)
-    while outer is not None:
-        if isinstance(outer, ForOp):
-            loops.append(outer)
-        outer = nest.parent(outer)
-    return loops
 
 
 def _speaks_to_all(op: ir.Operation) -> bool:
@@ -140,8 +132,8 @@ def _common_extent(axis: str, loops: list[ForOp], root: ir.Operation) -> Index:
     for loop, extent in zip(loops, extents, strict=True):
         if extent != first:
             raise CompileError(
-                f"{function_name(root)}: the loops {_name(loops[0])} and {_name(loop)} are both "
-                f"bound to {axis}, but run {first} and {extent} times",
+                f"{function_name(root)}: the loops {loop_name(loops[0])} and {loop_name(loop)} are "
+                f"both bound to {axis}, but run {first} and {extent} times",
                 hint="all loops of a kernel on one axis must have the same extent: split to it",
             )
     for value in first.leaves():
@@ -154,10 +146,6 @@ def _common_extent(axis: str, loops: list[ForOp], root: ir.Operation) -> Index:
                 hint="the number of threads must follow from the sizes of the arguments",
             )
     return first
-
-
-def _name(loop: ForOp) -> str:
-    return nest.value_name(nest.loop_var(loop), "?")
 
 
 def _around(root: ir.Operation, axis: str, size: int | ir.Value, model: ForOp) -> ForOp:

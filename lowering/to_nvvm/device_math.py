@@ -6,10 +6,17 @@ of float64.  It comes before that pass, which expands the functions of f32 that 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from relax_mlir.lowering.passes import ModuleState, Pass, register_pass
-from relax_mlir.lowering.to_nvvm.elementary import EXPANSIONS, EXPANSIONS_F64, Arithmetic
+from relax_mlir.lowering.tir_to_gpu.kernel_roots import inside, kernel_modules
+from relax_mlir.lowering.to_nvvm.elementary import (
+    EXPANSIONS,
+    EXPANSIONS_F64,
+    Arithmetic,
+    Expansion,
+)
 from relax_mlir.mlir import arith, ir
 
 __all__ = ["DeviceMath"]
@@ -21,30 +28,20 @@ class DeviceMath(Pass):
     """Expand elementary functions of kernels that are no instructions of GPUs."""
 
     def run(self, state: ModuleState) -> None:
-        for module in state.module.body.operations:
-            if module.operation.name == "gpu.module":
-                # An expansion may use functions that are expanded in turn.
-                while found := _expandable(module.operation):
-                    for op in found:
-                        with ir.InsertionPoint(op), op.location:
-                            _expand(op)
+        for module in kernel_modules(state):
+            # An expansion may use functions that are expanded in turn.
+            while found := [op for op in inside(module) if _is_expandable(op)]:
+                for op in found:
+                    with ir.InsertionPoint(op), op.location:
+                        _expand(op)
 
 
-def _expandable(module: ir.Operation) -> list[ir.Operation]:
-    found: list[ir.Operation] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name in EXPANSIONS_F64 and op.name in _table(op):
-            found.append(op)
-        return ir.WalkResult.ADVANCE
-
-    module.walk(visit)
-    return found
+def _is_expandable(op: ir.Operation) -> bool:
+    return op.name in EXPANSIONS_F64 and op.name in _table(_element(op.results[0].type))
 
 
-def _table(op: ir.Operation) -> dict[str, object]:
-    double = isinstance(_element(op.results[0].type), ir.F64Type)
-    return dict(EXPANSIONS_F64 if double else EXPANSIONS)
+def _table(element: ir.Type) -> Mapping[str, Expansion]:
+    return EXPANSIONS_F64 if isinstance(element, ir.F64Type) else EXPANSIONS
 
 
 def _element(kind: ir.Type) -> ir.Type:
@@ -61,7 +58,6 @@ def _expand(op: ir.Operation) -> None:
         wide = ir.VectorType.get(kind.shape, wide)
     if is_narrow:
         operands = [arith.extf(wide, operand) for operand in operands]
-    table = EXPANSIONS_F64 if isinstance(element, ir.F64Type) else EXPANSIONS
-    result = table[op.name](Arithmetic(wide), *operands)
+    result = _table(element)[op.name](Arithmetic(wide), *operands)
     op.results[0].replace_all_uses_with(arith.truncf(kind, result) if is_narrow else result)
     op.erase()

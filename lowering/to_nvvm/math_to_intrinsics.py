@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from relax_mlir.lowering.passes import ModuleState, Pass, register_pass
+from relax_mlir.lowering.tir_to_gpu.kernel_roots import inside, kernel_modules
 from relax_mlir.mlir import ir
 
 __all__ = ["MathToIntrinsics"]
@@ -32,17 +33,9 @@ class MathToIntrinsics(Pass):
     """Call LLVM's intrinsics for roundings, roots and signs in kernels."""
 
     def run(self, state: ModuleState) -> None:
-        for module in state.module.body.operations:
-            if module.operation.name == "gpu.module":
-                found: list[ir.Operation] = []
-
-                def visit(op: ir.Operation, found: list[ir.Operation] = found) -> ir.WalkResult:
-                    if op.name in _INTRINSICS:
-                        found.append(op)
-                    return ir.WalkResult.ADVANCE
-
-                module.operation.walk(visit)
-                for op in found:
+        for module in kernel_modules(state):
+            for op in list(inside(module)):
+                if op.name in _INTRINSICS:
                     _convert(op)
 
 

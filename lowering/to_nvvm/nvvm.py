@@ -9,6 +9,7 @@ from __future__ import annotations
 from relax_mlir.errors import CompileError
 from relax_mlir.ir.state import ModuleState
 from relax_mlir.lowering.pipeline import run
+from relax_mlir.lowering.tir_to_gpu.kernel_roots import kernel_modules
 from relax_mlir.lowering.to_llvm.arith_guard_division import ArithGuardDivision
 from relax_mlir.lowering.to_llvm.math_to_polynomials import MathToPolynomials
 from relax_mlir.lowering.to_nvvm.device_math import DeviceMath
@@ -18,7 +19,6 @@ from relax_mlir.mlir import ir
 __all__ = [
     "TO_CONTROL_FLOW",
     "expand_math",
-    "kernel_modules",
     "lower_kernels_to_nvvm",
     "nvvm_pipeline",
     "refuse_leftovers",
@@ -64,12 +64,6 @@ def nvvm_pipeline() -> str:
     # After scf is gone: matrices of tensor cores may be carried through loops.
     before = f"gpu.module({TO_CONTROL_FLOW},convert-nvgpu-to-nvvm)"
     return f"{before},{MathToIntrinsics()},gpu.module({after})"
-
-
-def kernel_modules(state: ModuleState) -> list[ir.Operation]:
-    """The gpu.module operations of a module, in order."""
-    body = state.module.body.operations
-    return [op.operation for op in body if op.operation.name == "gpu.module"]
 
 
 def split_kernels(state: ModuleState) -> ModuleState:

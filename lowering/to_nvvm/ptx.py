@@ -10,13 +10,10 @@ from typing import Any
 
 from relax_mlir.errors import CompileError
 from relax_mlir.ir.state import ModuleState
+from relax_mlir.lowering.tir_to_gpu.kernel_roots import kernel_modules
 from relax_mlir.lowering.tir_to_gpu.limits import compute_capability
 from relax_mlir.lowering.to_nvvm.llvm_text import for_older_llvm
-from relax_mlir.lowering.to_nvvm.nvvm import (
-    kernel_modules,
-    lower_kernels_to_nvvm,
-    split_kernels,
-)
+from relax_mlir.lowering.to_nvvm.nvvm import lower_kernels_to_nvvm, split_kernels
 from relax_mlir.mlir import ir, llvm
 
 __all__ = ["DEFAULT_ARCH", "assembly", "cuda_arch", "emit_ptx", "llvm_binding"]

@@ -6,11 +6,11 @@ from typing import Any
 
 from relax_mlir.ir.state import ModuleState
 from relax_mlir.lowering.pipeline import run
+from relax_mlir.lowering.tir_to_gpu.kernel_roots import kernel_modules
 from relax_mlir.lowering.to_nvvm.math_to_intrinsics import MathToIntrinsics
 from relax_mlir.lowering.to_nvvm.nvvm import (
     TO_CONTROL_FLOW,
     expand_math,
-    kernel_modules,
     refuse_leftovers,
     split_kernels,
 )
