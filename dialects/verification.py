@@ -5,8 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from typing import Any
+from weakref import WeakSet
 
 __all__ = ["guard_verifiers"]
+
+
+_GUARDED: WeakSet[Callable[[Any], bool]] = WeakSet()
+"""What `_guarded` made: classes inherit it."""
 
 
 def guard_verifiers(operations: Iterable[Any]) -> None:
@@ -14,7 +19,7 @@ def guard_verifiers(operations: Iterable[Any]) -> None:
     for cls in operations:
         for name in ("verify_invariants", "verify_region_invariants"):
             verify = getattr(cls, name, None)
-            if verify is not None and not hasattr(verify, "guarded"):
+            if verify is not None and verify not in _GUARDED:
                 setattr(cls, name, _guarded(verify))
 
 
@@ -29,6 +34,6 @@ def _guarded(verify: Callable[[Any], bool]) -> Callable[[Any], bool]:
             )
             return False
 
-    check.guarded = True  # type: ignore[attr-defined]
     check.__doc__ = verify.__doc__
+    _GUARDED.add(check)
     return check

@@ -12,7 +12,7 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from relax_mlir import mlir
 from relax_mlir.dialects.variadic_text import remove_segments
@@ -211,7 +211,7 @@ def _refuse_nested(anchor: str, nested: str) -> None:
 def _run(elements: Sequence[Element], state: ModuleState, options: PipelineOptions) -> None:
     manager = passmanager.PassManager(_ANCHOR)
     manager.enable_verifier(options.verify_each)
-    failures: list[BaseException] = []
+    failures: list[tuple[str, Exception]] = []
     for element in _flatten(elements, options):
         if options.print_before and _name(element) in options.print_before:
             _add_printer(manager, f"Before {_name(element)}", options)
@@ -228,7 +228,7 @@ def _run(elements: Sequence[Element], state: ModuleState, options: PipelineOptio
         manager.run(state.module.operation)
     except ir.MLIRError as error:
         if failures:
-            failure = _as_error(failures[0])
+            failure = _as_error(*failures[0])
             raise failure from failure.__cause__
         raise PassError(str(error)) from error
 
@@ -237,15 +237,14 @@ def _add_ours(
     manager: passmanager.PassManager,
     element: Pass,
     state: ModuleState,
-    failures: list[BaseException],
+    failures: list[tuple[str, Exception]],
 ) -> None:
-    def callback(op: ir.Operation, handle: object) -> None:
+    def callback(op: ir.Operation, handle: Any) -> None:
         try:
             element.run(state)
         except Exception as error:  # carried over MLIR's frames, which know no exceptions
-            error.pass_name = element.name  # type: ignore[attr-defined]
-            failures.append(error)
-            handle.signal_pass_failure()  # type: ignore[attr-defined]
+            failures.append((element.name, error))
+            handle.signal_pass_failure()
 
     manager.add(
         callback,
@@ -292,7 +291,7 @@ def _enable_printing(manager: passmanager.PassManager, options: PipelineOptions)
 
 
 def _add_printer(manager: passmanager.PassManager, title: str, options: PipelineOptions) -> None:
-    def callback(op: ir.Operation, handle: object) -> None:
+    def callback(op: ir.Operation, handle: Any) -> None:
         text = remove_segments(
             op.get_asm(
                 use_name_loc_as_prefix=True,
@@ -331,11 +330,11 @@ def _name(element: Element) -> str:
 # -- failures ---------------------------------------------------------------------------------
 
 
-def _as_error(error: BaseException) -> Error:
-    """An error of ours as it is; anything else as a PassError that names the pass."""
+def _as_error(name: str, error: Exception) -> Error:
+    """An error of ours that a pass raised, with its name; anything else as a PassError of it."""
     if isinstance(error, Error):
+        error.pass_name = name
         return error
-    name = getattr(error, "pass_name", "?")
     detail = str(error) if isinstance(error, ir.MLIRError) else f"{type(error).__name__}: {error}"
     wrapped = PassError(f"pass '{name}' failed: {detail}")
     wrapped.__cause__ = error

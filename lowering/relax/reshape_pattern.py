@@ -90,4 +90,3 @@ def _evaluate(value: ir.Value, known: dict[ir.Value, Any]) -> Any:
     chosen = ir.AffineMapAttr(op.attributes["map"]).value
     count = chosen.n_dims
     return evaluate(chosen.results[0], operands[:count], operands[count:])
-

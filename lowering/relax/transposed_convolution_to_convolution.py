@@ -90,10 +90,9 @@ def _axes(op: ir.Operation, ndim: int) -> list[_Axis] | None:
     here."""
     attributes = attributes_of(op)
     data, weight, out = (dims_of(v) for v in (*op.operands, op.results[0]))
-    plain = (
-        is_channels_last(attributes, ndim)
-        and dtype_of(op.results[0]) == dtype_of(op.operands[0]) == dtype_of(op.operands[1])
-    )
+    plain = is_channels_last(attributes, ndim) and dtype_of(op.results[0]) == dtype_of(
+        op.operands[0]
+    ) == dtype_of(op.operands[1])
     if not plain or data is None or weight is None or out is None:
         return None
     sizes = [dim for dim in (*data[1:], *weight, *out[1:]) if isinstance(dim, int)]

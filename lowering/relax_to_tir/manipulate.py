@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from typing import Any
 
@@ -148,23 +147,5 @@ def _layout_transform(
     with ExitStack() as nest:
         index = every(build, x.shape, nest, "i")
         values = dict(zip(target.initial_indices, index, strict=True))
-        places = [_substituted(e, values) for e in target.final_indices]
+        places = [tir.substitute(e, values) for e in target.final_indices]
         build.store(out, x[tuple(index)], places)
-
-
-def _substituted(expr: Any, values: Mapping[Any, Any]) -> Any:
-    """An index expression of an affine map, of other indices."""
-    if isinstance(expr, tir.Var):
-        return values[expr]
-    if isinstance(expr, tir.IntImm):
-        return O.const(expr.value, "int64")
-    return _INDEX_ARITHMETIC[type(expr)](_substituted(expr.a, values), _substituted(expr.b, values))
-
-
-_INDEX_ARITHMETIC: dict[type, Callable[[Any, Any], Any]] = {
-    tir.Add: operator.add,
-    tir.Sub: operator.sub,
-    tir.Mul: operator.mul,
-    tir.FloorDiv: O.floordiv,
-    tir.FloorMod: O.floormod,
-}

@@ -79,11 +79,11 @@ class CachedCode(CompiledCode):
         return self._recompile()
 
     @cached_property
-    def module(self) -> Any:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def module(self) -> Any:
         """The module in the llvm dialect, compiled when it is asked for."""
         return self._compiled.module
 
-    @property
+    @property  # a field of the base class, computed here
     def opt_level(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
         return self._compiled.opt_level
 

@@ -31,6 +31,9 @@ def above(module: str) -> Any:
 class GlobalVar:
     """The name of a function in a module; calling it with relax values makes a call."""
 
+    struct_info: Any = None
+    """The type of the function, where somebody said it."""
+
     def __init__(self, name_hint: str):
         self.name_hint = name_hint
 

@@ -209,8 +209,6 @@ class IRModule:
         with mlir.scope():
             return set(mine) == set(theirs) and all(str(mine[n]) == str(theirs[n]) for n in mine)
 
-    __hash__ = None  # type: ignore[assignment]
-
 
 def _name(var: GlobalVar | str) -> str:
     return var if isinstance(var, str) else var.name_hint

@@ -30,6 +30,7 @@ _EXPORTS = {
 _MODULE_OF = {name: module for module, names in _EXPORTS.items() for name in names.split()}
 _MODULES = ("analysis", "dpl", "expr_functor", "frontend", "op", "training", "transform", "vm")
 
+# The names are those of tables, which pyright does not follow.
 __all__ = [*_MODULE_OF, *_MODULES]  # pyright: ignore[reportUnsupportedDunderAll]
 
 

@@ -48,7 +48,7 @@ def derive_call_ret_type(func_type: FuncType, call: Call, ctx: Any = None) -> St
     """
     del ctx
     callee = GlobalVar(getattr(call.op, "name_hint", "function"))
-    callee.struct_info = func_type  # type: ignore[attr-defined]
+    callee.struct_info = func_type
     with mlir.scope():
         return from_mlir_type(Call(callee, list(call.args)).mlir_type)
 

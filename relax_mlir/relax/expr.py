@@ -446,9 +446,8 @@ def signature_scope(lookup: Callable[[str], Any]) -> Iterator[None]:
 
 def signature_of(var: GlobalVar) -> Any:
     """The type of the function a GlobalVar names, or None when it is not known."""
-    own = getattr(var, "struct_info", None)
-    if own is not None or not _signatures:
-        return own
+    if var.struct_info is not None or not _signatures:
+        return var.struct_info
     return _signatures[-1](var.name_hint)
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import linecache
 import os
-import sys
 from types import FrameType
 
 import relax_mlir
@@ -27,7 +27,7 @@ _OWN = tuple(
 
 def user_frame() -> FrameType | None:
     """The innermost frame whose code is not this package's."""
-    frame: FrameType | None = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
+    frame = inspect.currentframe()
     while frame is not None and _is_own(frame.f_code.co_filename):
         frame = frame.f_back
     return frame

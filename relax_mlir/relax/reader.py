@@ -259,7 +259,9 @@ def _call(self: FunctionReader, op: Op) -> nodes.Expr:
 
 def _call_packed(self: FunctionReader, op: Op) -> nodes.Expr:
     args = [self.value(v) for v in op.operands]
-    return _typed(nodes.ExternFunc(_string_of(op, "callee")), args, {}, op)
+    stored = op.attributes
+    attrs = from_attribute(stored["attrs"]) if "attrs" in stored else {}
+    return _typed(nodes.ExternFunc(_string_of(op, "callee")), args, attrs, op)
 
 
 def _local_function(self: FunctionReader, op: Op) -> nodes.Expr:

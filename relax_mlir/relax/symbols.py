@@ -142,8 +142,8 @@ _FUNCTIONS: Mapping[str, Callable[[Any, Any], Any]] = {
 
 
 def _build(node: ast.expr) -> Any:
-    if isinstance(node, ast.Constant):
-        return tir.IntImm("int64", node.value)  # type: ignore[arg-type]
+    if isinstance(node, ast.Constant) and isinstance(node.value, int):
+        return tir.IntImm("int64", node.value)
     if isinstance(node, ast.Name):
         return symbol(node.id)
     if isinstance(node, ast.UnaryOp):

@@ -83,10 +83,9 @@ def _common_dims(
 ) -> tuple[tuple[Dim, ...] | None, int]:
     if a.ndim != b.ndim:
         return None, -1
-    same = a.dims is not None and b.dims is not None
-    if same and all(map(dim_algebra.equal, a.dims, b.dims)):  # type: ignore[arg-type]
-        return a.dims, a.ndim
-    return None, a.ndim
+    if a.dims is None or b.dims is None or not all(map(dim_algebra.equal, a.dims, b.dims)):
+        return None, a.ndim
+    return a.dims, a.ndim
 
 
 def match_symbols(pattern: ir.Type, kind: ir.Type, values: dict[str, Dim]) -> None:

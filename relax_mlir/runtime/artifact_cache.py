@@ -145,9 +145,7 @@ class ArtifactCache:
             return
         pieces = [*self.root.iterdir(), *(self.root / _CONSTANTS).glob("*")]
         aged = sorted(
-            (path.stat().st_mtime, _size(path), path)
-            for path in pieces
-            if path.name != _CONSTANTS
+            (path.stat().st_mtime, _size(path), path) for path in pieces if path.name != _CONSTANTS
         )
         excess = sum(size for _, size, _ in aged) - self.limit_bytes
         for _, size, path in aged:
@@ -189,4 +187,3 @@ def default_cache() -> ArtifactCache | None:
     except ValueError:
         limit = 4.0
     return ArtifactCache(Path(folder), int(limit * 1e9))
-

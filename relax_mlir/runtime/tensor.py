@@ -72,7 +72,7 @@ class Tensor(tvm_ffi.core.Tensor):
             return empty(self.shape, str(self.dtype), target, mem_scope).copyfrom(self)
         if not isinstance(target, tvm_ffi.core.Tensor):
             raise TypeError(f"Tensor.copyto: expected a tensor or a device, got {target!r}")
-        return target.copyfrom(self)  # type: ignore[attr-defined]
+        return target.copyfrom(self)
 
     def asnumpy(self) -> np.ndarray:
         """`numpy()` under the name that TVM used before 0.8."""
@@ -261,7 +261,7 @@ def constant_tensor(array: np.ndarray) -> Tensor:
 
 def _as_array(arr: Any) -> np.ndarray:
     if isinstance(arr, tvm_ffi.core.Tensor):
-        return arr.numpy()  # type: ignore[attr-defined]
+        return arr.numpy()
     if type(arr).__module__.partition(".")[0] == "torch":
         return from_dlpack(arr.detach().cpu()).numpy()
     return np.asarray(arr)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -66,8 +68,8 @@ def test_symbolic_outputs_take_sizes_of_arguments(model: BasePyModule) -> None:
 
 
 def test_registered_functions_write_outputs(model: BasePyModule) -> None:
-    def negate(x: object, out: object) -> None:
-        np.from_dlpack(out)[...] = -np.from_dlpack(x)  # type: ignore[arg-type]
+    def negate(x: Any, out: Any) -> None:
+        np.from_dlpack(out)[...] = -np.from_dlpack(x)
 
     tvm.register_global_func("test_base_py_module.negate", negate, override=True)
     x = np.arange(3, dtype="float32")

@@ -42,10 +42,10 @@ def of(function: Any) -> nn.Module:
     """A module whose forward is a function of tensors."""
 
     class Wrapped(nn.Module):
-        pass
+        forward: Any
 
     made = Wrapped()
-    made.forward = function  # type: ignore[attr-defined]
+    made.forward = function
     return made
 
 

@@ -101,8 +101,9 @@ def test_executable() -> None:
 
 
 def test_what_a_machine_needs() -> None:
+    program: Any = IRModule.parse(SUM)
     with pytest.raises(TypeError, match="expected an executable"):
-        VirtualMachine(IRModule.parse(SUM), relax_mlir.cpu())  # type: ignore[arg-type]
+        VirtualMachine(program, relax_mlir.cpu())
     with pytest.raises(RuntimeError, match="cannot be used"):
         VirtualMachine(machine(SUM)._rt_mod, runtime.hexagon())
 

@@ -178,7 +178,7 @@ def _windows(x: np.ndarray, kernel: Any, strides: Any, dilation: Any) -> np.ndar
     """(N, C, outputs..., kernel...) of an image that is padded already."""
     wide = [(k - 1) * d + 1 for k, d in zip(kernel, dilation, strict=True)]
     axes = tuple(range(2, x.ndim))
-    windows = np.lib.stride_tricks.sliding_window_view(x, wide, axes)  # type: ignore[call-overload]
+    windows = np.lib.stride_tricks.sliding_window_view(x, wide, axes)
     at = tuple(slice(None, None, s) for s in strides)
     inside = tuple(slice(None, None, d) for d in dilation)
     return windows[(slice(None), slice(None), *at, *inside)]

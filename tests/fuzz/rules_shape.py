@@ -87,7 +87,8 @@ def joined(graph: Graph) -> None:
         parts.append(graph.parameter(dims, x.dtype))
     result = np.concatenate([v.array for v in parts], axis)
     sizes = [v.dims[axis] for v in parts]
-    total: Any = sum(sizes) if all(isinstance(s, int) for s in sizes) else result.shape[axis]  # type: ignore[arg-type]
+    known = [size for size in sizes if isinstance(size, int)]
+    total = sum(known) if len(known) == len(sizes) else result.shape[axis]
     if not isinstance(sizes[0], int):
         return
     dims = (*x.dims[:axis], total, *x.dims[axis + 1 :])

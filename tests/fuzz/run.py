@@ -14,13 +14,14 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from typing import Any
 
 BATCH = 200
 SECONDS = 300
 """How long one program may take."""
 
 
-def batches(kind: str, seed: int, count: int) -> Iterator[dict[str, object]]:
+def batches(kind: str, seed: int, count: int) -> Iterator[dict[str, Any]]:
     """The faults of a range of seeds; a process that dies is a fault of the seed it was at."""
     end = seed + count
     while seed < end:
@@ -68,7 +69,7 @@ def main() -> int:
         totals: dict[str, int] = {}
         for report in batches(kind, options.seed, count):
             if "totals" in report:
-                for name, number in report["totals"].items():  # type: ignore[attr-defined]
+                for name, number in report["totals"].items():
                     totals[name] = totals.get(name, 0) + number
                 continue
             faults += 1

@@ -99,9 +99,7 @@ def test_bound_parameters_are_constants_on_the_device(weights: list[np.ndarray])
     np.testing.assert_allclose(result.numpy(), mlp(x, *weights), rtol=1e-4, atol=1e-5)
 
 
-def test_nothing_is_left_behind(
-    machine: relax.VirtualMachine, weights: list[np.ndarray]
-) -> None:
+def test_nothing_is_left_behind(machine: relax.VirtualMachine, weights: list[np.ndarray]) -> None:
     args = [on_device(array(4, 12)), *[on_device(w) for w in weights]]
     machine["main"](*args)
     gc.collect()

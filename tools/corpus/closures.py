@@ -355,5 +355,3 @@ def _names_in(code: CodeType) -> Iterator[str]:
 
 def _targets(node: ast.expr) -> set[str]:
     return {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
-
-

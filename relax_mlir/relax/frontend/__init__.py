@@ -9,6 +9,7 @@ from relax_mlir.relax.frontend.common import attach_params, detach_params
 
 _MODULES = ("nn", "onnx", "torch")
 
+# The names are those of tables, which pyright does not follow.
 __all__ = ["attach_params", "detach_params", *_MODULES]  # pyright: ignore[reportUnsupportedDunderAll]
 
 

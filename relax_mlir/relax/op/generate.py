@@ -22,6 +22,7 @@ from relax_mlir.relax.expr import (
     as_expr,
     const,
 )
+from relax_mlir.relax.struct_info import device_text
 
 _EMPTY = inspect.Parameter.empty
 
@@ -67,8 +68,7 @@ def operator_function(spec: OpSpec) -> Callable[..., Call]:
 
     function.__name__ = function.__qualname__ = spec.name.rpartition(".")[2]
     function.__doc__ = spec.doc or f"The operator `relax.{spec.name}`."
-    function.__signature__ = signature  # type: ignore[attr-defined]
-    function.spec = spec  # type: ignore[attr-defined]
+    function.__signature__ = signature
     return function
 
 
@@ -164,7 +164,7 @@ def _attribute(name: str, value: Any, default: Any) -> Any:
     if "dtype" in name:
         return _dtype(value, default)
     if name.endswith("vdevice") and not isinstance(value, str):
-        return _device(value)
+        return device_text(value)
     if isinstance(value, symbols.tir.FloatImm):
         return float(value.value)
     if isinstance(value, symbols.tir.PrimExpr):
@@ -174,14 +174,6 @@ def _attribute(name: str, value: Any, default: Any) -> Any:
     if hasattr(value, "item") and not isinstance(value, (int, float, str)):
         return value.item()
     return value
-
-
-def _device(value: Any) -> str:
-    """A device as text: of `tvm.cpu(0)` and of `I.vdevice("cuda", 0)`."""
-    if isinstance(value, int):
-        return f"vdevice:{value}"
-    kind = getattr(value, "type", None)
-    return str(value) if kind is None else f"{kind}:{value.index}"
 
 
 def _dtype(value: Any, default: Any) -> Any:

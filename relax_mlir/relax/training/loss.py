@@ -45,8 +45,8 @@ class Loss:
         assert isinstance(made, Function)
         return made
 
-    def compute(self, *operands: Expr) -> Expr:
-        """The loss as an expression; subclasses say."""
+    def compute(self, *operands: Any, **named: Any) -> Expr:
+        """The loss as an expression; subclasses say, and name their operands."""
         raise TypeError(f"{type(self).__name__} does not define compute")
 
     def reduce(self, value: Expr) -> Expr:
@@ -61,7 +61,7 @@ class L1Loss(Loss):
 
     name = "l1_loss"
 
-    def compute(self, predictions: Expr, targets: Expr) -> Expr:  # type: ignore[override]
+    def compute(self, predictions: Expr, targets: Expr) -> Expr:
         return self.reduce(op.abs(op.subtract(predictions, targets)))
 
 
@@ -70,7 +70,7 @@ class MSELoss(Loss):
 
     name = "mse_loss"
 
-    def compute(self, predictions: Expr, targets: Expr) -> Expr:  # type: ignore[override]
+    def compute(self, predictions: Expr, targets: Expr) -> Expr:
         difference = op.subtract(predictions, targets)
         return self.reduce(op.multiply(difference, difference))
 
@@ -88,9 +88,7 @@ class CrossEntropyLoss(Loss):
         super().__init__(reduction)
         self.ignore_index = ignore_index
 
-    def compute(  # type: ignore[override]
-        self, predictions: Expr, targets: Expr, weights: Expr | None = None
-    ) -> Expr:
+    def compute(self, predictions: Expr, targets: Expr, weights: Expr | None = None) -> Expr:
         logits = op.nn.log_softmax(predictions)
         return op.nn.nll_loss(logits, targets, weights, self.reduction, self.ignore_index)
 
@@ -101,9 +99,7 @@ class CategoricalCrossEntropyLoss(Loss):
     name = "categorical_cross_entropy_loss"
     parameters = ("predictions", "targets", "weights")
 
-    def compute(  # type: ignore[override]
-        self, predictions: Expr, targets: Expr, weights: Expr | None = None
-    ) -> Expr:
+    def compute(self, predictions: Expr, targets: Expr, weights: Expr | None = None) -> Expr:
         weighted = targets if weights is None else op.multiply(targets, weights)
         each = op.negative(op.sum(op.multiply(op.nn.log_softmax(predictions), weighted), axis=-1))
         return self.reduce(each)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from relax_mlir import mlir
 from relax_mlir.lowering.gpu_to_emulator.native import Function, Int, NativeModule
-from relax_mlir.mlir import PassManager
 from relax_mlir.runtime.device_api.driver import CudaDriver
 from relax_mlir.runtime.device_api.table import DeviceTable
 from relax_mlir.runtime.emulator.addresses import add_address_function, read_addresses
@@ -20,7 +19,7 @@ __all__ = ["cuda_calls"]
 _DRIVER = {
     "cuCtxSetCurrent": 1, "cuLaunchKernel": 11, "cuFuncSetAttribute": 3, "cuMemAllocAsync": 3,
     "cuMemFreeAsync": 2, "cuMemAlloc_v2": 2, "cuMemcpyDtoHAsync_v2": 4, "cuMemcpyHtoDAsync_v2": 4,
-    "cuMemcpyDtoDAsync_v2": 4,    "cuStreamSynchronize": 1,
+    "cuMemcpyDtoDAsync_v2": 4, "cuStreamSynchronize": 1,
 }  # fmt: skip
 _ERROR = "relax_cuda_error"
 _WITHHOLD = "relax_cuda_withhold"
@@ -32,10 +31,6 @@ _STATIC_SHARED_BYTES = 48 * 1024
 _MAX_DYNAMIC_SHARED = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
 # Byte offset of the data in a DLManagedTensorVersioned.
 _DATA = 32
-_PIPELINE = (
-    "builtin.module(convert-arith-to-llvm,convert-cf-to-llvm,convert-func-to-llvm,"
-    "reconcile-unrealized-casts,canonicalize)"
-)
 
 
 def cuda_calls(
@@ -52,10 +47,10 @@ def cuda_calls(
                                ("free", 1, False), (_ENVIRONMENT, 2, True)])  # fmt: skip
         calls = _Calls(native, table, context)
         calls.write()
-        PassManager.parse(_PIPELINE).run(native.module.operation)
+        module = native.lower()
         names = [f"relax_cuda_{name}" for name in _NAMES]
-        add_address_function(native.module, names)
-        engine = Engine(native.module, share_support=False, opt_level=1)
+        add_address_function(module, names)
+        engine = Engine(module, share_support=False, opt_level=1)
     for name in _DRIVER:
         engine.define(name, driver.address(name))
     engine.define(_ERROR, error)

@@ -357,10 +357,6 @@ _ELEMENT_BYTES = {"f64": 8, "i64": 8, "index": 8, "f32": 4, "i32": 4, "f16": 2, 
 def _granule(sites: Sequence[Site], space: str) -> int:
     """Binary logarithm of the smallest element that the kernels touch in a memory space."""
     sizes = [
-        _ELEMENT_BYTES.get(site.dtype, 1)
-        for site in sites
-        if site.buffer and site.space == space
+        _ELEMENT_BYTES.get(site.dtype, 1) for site in sites if site.buffer and site.space == space
     ]
     return min(sizes, default=1).bit_length() - 1
-
-

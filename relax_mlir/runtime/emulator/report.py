@@ -105,15 +105,11 @@ def _buffer(site: Site) -> str:
     return f"'{site.buffer}'{where}"
 
 
-def _one(
-    report: Report, kind: str, what: str, hint: str | None = None
-) -> EmulatorError:
+def _one(report: Report, kind: str, what: str, hint: str | None = None) -> EmulatorError:
     """An error about one access."""
     site = report.site(Word.fault_site)
     assert site is not None
-    access = report.access(
-        Word.fault_thread, Word.fault_block, site, f"{_verb(site)} {what}"
-    )
+    access = report.access(Word.fault_thread, Word.fault_block, site, f"{_verb(site)} {what}")
     message = f"kernel {report.kernel}: {kind}: {access}"
     return EmulatorError(kind, report.kernel, site.buffer, [access], message, hint)
 
@@ -170,9 +166,7 @@ def _race(report: Report) -> EmulatorError:
         report.access(
             Word.other_thread, Word.other_block, other_site, f"{earlier} {_buffer(other_site)}"
         ),
-        report.access(
-            Word.fault_thread, Word.fault_block, site, f"{_verb(site)} the same element"
-        ),
+        report.access(Word.fault_thread, Word.fault_block, site, f"{_verb(site)} the same element"),
     ]
     same_block = accesses[0].block == accesses[1].block
     order = "no barrier between them" if same_block else "blocks run in any order"

@@ -94,8 +94,8 @@ def _fill(row: Row, model: Model, rounds: int) -> None:
             row.error = f"sizes {dict(model.sizes[run])}: {wrong}"
             return
         if run == 0:
-            row.ours = _milliseconds(lambda: main(*tensors), rounds)  # noqa: B023
-            row.torch = _milliseconds(lambda: network(*arguments), rounds)  # noqa: B023
+            row.ours = _milliseconds(main, tensors, rounds)
+            row.torch = _milliseconds(network, arguments, rounds)
 
 
 def _takes_any(network: torch.nn.Module) -> bool:
@@ -126,11 +126,11 @@ def difference(got: Any, expected: Any, tolerance: tuple[float, float]) -> tuple
     return "", worst
 
 
-def _milliseconds(call: Callable[[], object], rounds: int) -> float:
+def _milliseconds(call: Callable[..., object], arguments: Sequence[Any], rounds: int) -> float:
     times: list[float] = []
     for _ in range(rounds):
         start = time.perf_counter()
-        call()
+        call(*arguments)
         times.append(time.perf_counter() - start)
     return 1000 * median(times)
 

@@ -270,7 +270,7 @@ class Module:
         from relax_mlir.relax.frontend.nn.subroutine import dispatching
 
         if "forward" in vars(cls):
-            cls.forward = dispatching(vars(cls)["forward"])  # type: ignore[attr-defined]
+            cls.forward = dispatching(vars(cls)["forward"])
 
     define_subroutine = False
     """Whether calls of the module become calls of a function of its own."""
@@ -321,7 +321,7 @@ class Module:
     ) -> Any:
         """The module compiled: `module.jit(spec)["forward"](x)` takes and gives torch tensors.
 
-        The parameters need data.  `out_format` is "torch" or "numpy".
+        The parameters need data.  `out_format` is "torch", "numpy", or "raw" for runtime tensors.
         Raises ValueError for another format or a parameter without data.
         """
         from relax_mlir.relax.frontend.nn.jit import compile_module

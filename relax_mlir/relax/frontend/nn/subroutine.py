@@ -7,6 +7,7 @@ import inspect
 import re
 from collections.abc import Callable
 from typing import Any
+from weakref import WeakSet
 
 from relax_mlir.errors import Error
 from relax_mlir.relax import expr as rx
@@ -19,7 +20,7 @@ __all__ = ["SubroutineMixin", "dispatching"]
 
 def dispatching(forward: Callable[..., Any]) -> Callable[..., Any]:
     """`forward`, or a call of the function made of it where the class asks for one."""
-    if getattr(forward, "dispatches", False):
+    if forward in _DISPATCHING:
         return forward
 
     @functools.wraps(forward)
@@ -28,8 +29,12 @@ def dispatching(forward: Callable[..., Any]) -> Callable[..., Any]:
             return forward(self, *args, **kwargs)
         return _call_subroutine(self, forward, args, kwargs)
 
-    call.dispatches = True  # type: ignore[attr-defined]
+    _DISPATCHING.add(call)
     return call
+
+
+_DISPATCHING: WeakSet[Callable[..., Any]] = WeakSet()
+"""What `dispatching` made: classes with two bases that call it get it twice."""
 
 
 class SubroutineMixin:
@@ -40,7 +45,7 @@ class SubroutineMixin:
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         if "forward" in vars(cls):
-            cls.forward = dispatching(vars(cls)["forward"])  # type: ignore[attr-defined]
+            cls.forward = dispatching(vars(cls)["forward"])
 
 
 def _snake(name: str) -> str:

@@ -26,7 +26,7 @@ def if_(node: Node) -> Any:
     importer, builder = node.importer, node.importer.block_builder
     if builder.current_block_is_dataflow():
         raise BranchError
-    open_function = builder._open  # pyright: ignore[reportPrivateUsage]
+    open_function = builder._open
     condition = node.reshape(node.tensor(0), [])
     open_function.begin_if(condition)
     then = _branch(node, "then_branch")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -131,12 +131,12 @@ def _bounds(node: Node, index: int, name: str) -> list[Dim]:
 def _slice_axis(node: Node, x: Any, axis: int, size: Dim, start: Dim, end: Dim, step: int) -> Any:
     """One axis; bounds count from the end when negative, and are cut to the size."""
     if step < 0:
-        if not all(isinstance(v, int) for v in (size, start, end)):
+        if not (isinstance(size, int) and isinstance(start, int) and isinstance(end, int)):
             if (start, step) == (-1, -1) and isinstance(end, int) and end <= -_TO_THE_END:
                 return node.ops.flip(x, axis=axis)
             node.refuse("a negative step over a symbolic size")
-        index = list(range(*slice(start, end, step).indices(size)))  # type: ignore[misc]
-        if isinstance(end, int) and isinstance(size, int) and end < -size:
+        index = list(range(*slice(start, end, step).indices(size)))
+        if end < -size:
             index = list(range(*slice(start, None, step).indices(size)))
         return node.ops.take(x, node.const(np.array(index, "int64")), axis=axis)
     begin, stop = (_cut(node, bound, size) for bound in (start, end))
@@ -376,7 +376,8 @@ def pad_constant(node: Node, x: Any, widths: Sequence[tuple[int, int]], value: A
     return x
 
 
-_PAD_MODES = {"reflect": "reflect", "edge": "edge", "wrap": "wrap"}
+_PadMode: TypeAlias = Literal["reflect", "edge", "wrap"]
+_PAD_MODES: dict[str, _PadMode] = {"reflect": "reflect", "edge": "edge", "wrap": "wrap"}
 
 
 def _pad_by_index(node: Node, x: Any, widths: Sequence[tuple[int, int]], mode: str) -> Any:
@@ -388,7 +389,7 @@ def _pad_by_index(node: Node, x: Any, widths: Sequence[tuple[int, int]], mode: s
         size = node.shape(x)[axis]
         if not isinstance(size, int) or size == 0:
             node.refuse(f"mode '{mode}' along the size {size}")
-        index = np.pad(np.arange(size), pair, mode=_PAD_MODES[mode])  # type: ignore[call-overload]
+        index = np.pad(np.arange(size), pair, mode=_PAD_MODES[mode])
         x = node.ops.take(x, node.const(index, "int64"), axis=axis)
     return x
 

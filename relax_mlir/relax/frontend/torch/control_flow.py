@@ -139,7 +139,8 @@ def scan(
         results = _fields(imp, call)
         state = results[: len(init)]
         collected.append(results[len(init) :])
-    stacked = [imp.emit(imp.op.stack(list(values), axis=0)) for values in zip(*collected)]  # noqa: B905
+    columns = zip(*collected, strict=True)
+    stacked = [imp.emit(imp.op.stack(list(values), axis=0)) for values in columns]
     return [*state, *stacked]
 
 

@@ -98,8 +98,9 @@ class _FxImporter(Importer):
         elif node.op == "call_module":
             layer = self.modules[node.target]
             converter = self._module_converter(layer)
+            assert converter is not None  # `run` refuses layers without one
             args = [self.retrieve(a) for a in node.args]
-            self.env[node] = self.bind(converter(self, layer, *args))  # type: ignore[misc]
+            self.env[node] = self.bind(converter(self, layer, *args))
         elif node.op in ("call_function", "call_method"):
             self.env[node] = self.call(self.key_of(node.target), node)
 
