@@ -13,7 +13,7 @@ from relax_mlir.errors import CompileError
 from relax_mlir.ir import IRModule
 from relax_mlir.ir.function import BaseFunc
 from relax_mlir.lowering.passes import ModuleState
-from relax_mlir.runtime.compiled_code import CompiledCode
+from relax_mlir.runtime.compiled_code import Code, CompiledCode
 from relax_mlir.runtime.executable import Executable, VMExecutable
 from relax_mlir.target import Target
 from relax_mlir.transform import PassContext, PassPipeline
@@ -194,7 +194,7 @@ def _has_relax(state: ModuleState) -> bool:
         return any("relax.attrs" in op.attributes for op in state.functions())
 
 
-def _executable(code: CompiledCode) -> Executable:
+def _executable(code: Code) -> Executable:
     if any(info.kind == "relax" for info in code.functions.values()):
         return VMExecutable(code)
     return OperatorModule(code)

@@ -15,6 +15,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextvars import copy_context
+from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib import metadata
 from pathlib import Path
@@ -30,7 +31,7 @@ from relax_mlir.lowering.to_llvm.ffi_support import support_module
 from relax_mlir.lowering.to_llvm.num_threads import num_threads
 from relax_mlir.mlir import ir
 from relax_mlir.runtime.artifact_cache import ArtifactCache, Entry, default_cache
-from relax_mlir.runtime.compiled_code import SET_CONSTANTS, CompiledCode
+from relax_mlir.runtime.compiled_code import SET_CONSTANTS, Code, CompiledCode
 from relax_mlir.runtime.engine import SUPPORT_SYMBOLS, Engine, openmp_library, uses_openmp
 from relax_mlir.runtime.export import find_compiler, link_shared
 from relax_mlir.runtime.ffi import tvm_ffi
@@ -45,7 +46,7 @@ _SUPPORT = "support-{}.o"
 
 def through_cache(
     module: IRModule, target: Target, pipelines: tuple[Any, Any], make: Callable[[], CompiledCode]
-) -> CompiledCode:
+) -> Code:
     """The code that `make` compiles from `module`, or what an earlier process filed of it."""
     store = default_cache()
     key = _key(module, target, pipelines) if store is not None and find_compiler() else None
@@ -54,7 +55,12 @@ def through_cache(
     entry = store.load(key, module.state.constants)
     if entry is not None:
         context = copy_context()  # the PassContext of now, should the module be wanted after all
-        return CachedCode(entry, lambda: context.run(make))
+        return CachedCode(
+            functions=entry.functions,
+            constants=entry.constants,
+            entry=entry,
+            recompile=lambda: context.run(make),
+        )
     started = time.perf_counter()
     code = make()
     at_hand = frozenset(module.state.constants)
@@ -63,34 +69,22 @@ def through_cache(
     return code
 
 
-class CachedCode(CompiledCode):
+@dataclass(kw_only=True)
+class CachedCode(Code):
     """Code in a library of the cache.  What needs the module itself compiles it after all."""
 
-    def __init__(self, entry: Entry, recompile: Callable[[], CompiledCode]) -> None:
-        self.functions = entry.functions
-        self.constants = entry.constants
-        self._entry = entry
-        self._recompile = recompile
-        self._cache: dict[str, Any] = {}
-        self._lock = threading.Lock()
+    entry: Entry
+    recompile: Callable[[], CompiledCode]
 
     @cached_property
     def _compiled(self) -> CompiledCode:
-        return self._recompile()
+        return self.recompile()
 
-    @cached_property
-    def module(self) -> Any:
-        """The module in the llvm dialect, compiled when it is asked for."""
-        return self._compiled.module
+    def compiled(self) -> CompiledCode:
+        return self._compiled
 
-    @property  # a field of the base class, computed here
-    def opt_level(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
-        return self._compiled.opt_level
-
-    def _engine(self) -> Any:
-        if "" not in self._cache:
-            self._cache[""] = _loaded(self._entry)
-        return self._cache[""]
+    def _make_function(self, name: str) -> Any:
+        return _loaded(self.entry).function(name)
 
 
 class _Library:

@@ -65,7 +65,13 @@ def compiled_code(
     table = list(ir.ArrayAttr(attributes[CONSTANT_TABLE])) if CONSTANT_TABLE in attributes else []
     keys = [ir.StringAttr(key).value for key in table]
     constants = [state.constants[key] for key in keys]
-    return CompiledCode(state.module, functions, constants, opt_level, keys)
+    return CompiledCode(
+        module=state.module,
+        functions=functions,
+        constants=constants,
+        opt_level=opt_level,
+        constant_keys=keys,
+    )
 
 
 def asked_cores(state: ModuleState) -> int | None:

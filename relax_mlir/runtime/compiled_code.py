@@ -1,14 +1,15 @@
 """A compiled module before and after it is machine code.
 
-`CompiledCode` holds the module in the llvm dialect, its constants and what is known of its
-functions.  It is turned into machine code when the first function is asked for, or into a shared
-library by `export_library`.
+`Code` is what functions come from.  `CompiledCode` holds the module in the llvm dialect, its
+constants and what is known of its functions.  It is turned into machine code when the first
+function is asked for, or into a shared library by `export_library`.
 """
 
 from __future__ import annotations
 
 import ctypes
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -23,7 +24,7 @@ from relax_mlir.runtime.device_code import DeviceCode
 from relax_mlir.runtime.engine import Engine
 from relax_mlir.runtime.tensor import Tensor, constant_tensor, tensor
 
-__all__ = ["CompiledCode", "FunctionInfo"]
+__all__ = ["Code", "CompiledCode", "FunctionInfo"]
 
 
 @dataclass(frozen=True)
@@ -35,26 +36,86 @@ class FunctionInfo:
     parameters: tuple[str, ...]
 
 
-@dataclass
-class CompiledCode:
-    """`module` is an `ir.Module` in the llvm dialect; `constants` are in the order of its table.
+@dataclass(kw_only=True)
+class Code(ABC):
+    """Exported functions by name, and the constants they read, in the order of their table.
 
-    `constant_keys` are their names in the module's table of constants.  `on_engine` is called once
-    with the engine, when there is machine code.  `profiled` compiles the same program so that it
-    tells how long each call takes.  `device_code` holds the kernels of a module that
-    was compiled for a GPU.
+    `device_code` holds the kernels of a module that was compiled for a GPU.  `profiled` compiles
+    the same program so that it tells how long each call takes.
     """
 
-    module: Any
     functions: Mapping[str, FunctionInfo]
     constants: Sequence[np.ndarray] = ()
-    opt_level: int = 2
-    constant_keys: Sequence[str] = ()
-    on_engine: Callable[[Engine], None] | None = None
     device_code: DeviceCode | None = None
     profiled: Callable[[], CompiledCode] | None = None
     _cache: dict[str, Any] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @abstractmethod
+    def compiled(self) -> CompiledCode:
+        """This code with its module."""
+
+    @abstractmethod
+    def _make_function(self, name: str) -> Any:
+        """The function that `function` gives from then on."""
+
+    def _require(self, name: str) -> None:
+        if name not in self.functions:
+            names = ", ".join(self.functions) or "none"
+            raise AttributeError(f"the module has no function '{name}'; it has {names}")
+
+    def function(self, name: str) -> Any:
+        """The exported function of that name, as a `tvm_ffi.Function`; of a module compiled for a
+        GPU, a `DeviceFunction`.
+
+        Raises AttributeError when there is none.
+        """
+        found = self._cache.get(name)
+        if found is None:
+            self._require(name)
+            with self._lock:
+                if name not in self._cache:
+                    self._cache[name] = self._make_function(name)
+            found = self._cache[name]
+        return found
+
+    def entry_name(self) -> str:
+        """The function that calling the module calls: `main`, or the only one."""
+        if "main" in self.functions:
+            return "main"
+        if len(self.functions) == 1:
+            return next(iter(self.functions))
+        names = ", ".join(self.functions) or "none"
+        raise Error(f"the module has no entry function: none is called 'main'; it has {names}")
+
+    def text(self) -> str:
+        """The module as MLIR text."""
+        with mlir.scope():
+            return str(self.compiled().module)
+
+
+@dataclass(kw_only=True)
+class CompiledCode(Code):
+    """Code of a `module` in the llvm dialect.
+
+    `constant_keys` are the names of the constants in the module's table.  `on_engine` is called
+    once with the engine, when there is machine code.
+    """
+
+    module: Any
+    opt_level: int = 2
+    constant_keys: Sequence[str] = ()
+    on_engine: Callable[[Engine], None] | None = None
+
+    def compiled(self) -> CompiledCode:
+        return self
+
+    def _make_function(self, name: str) -> Any:
+        if self.device_code is None:
+            return self._engine().function(name)
+        from relax_mlir.runtime.device_api.device_function import DeviceFunction
+
+        return DeviceFunction(self, name)
 
     @cached_property
     def tensors(self) -> list[Tensor]:
@@ -111,45 +172,6 @@ class CompiledCode:
                     self._cache[key] = self._device_engine(device).function(name)
             found = self._cache[key]
         return found
-
-    def _require(self, name: str) -> None:
-        if name not in self.functions:
-            names = ", ".join(self.functions) or "none"
-            raise AttributeError(f"the module has no function '{name}'; it has {names}")
-
-    def function(self, name: str) -> Any:
-        """The exported function of that name, as a `tvm_ffi.Function`; of a module compiled for a
-        GPU, a `DeviceFunction`.
-
-        Raises AttributeError when there is none.
-        """
-        found = self._cache.get(name)
-        if found is not None:
-            return found
-        self._require(name)
-        if self.device_code is not None:
-            from relax_mlir.runtime.device_api.device_function import DeviceFunction
-
-            self._cache[name] = DeviceFunction(self, name)
-            return self._cache[name]
-        with self._lock:
-            if name not in self._cache:
-                self._cache[name] = self._engine().function(name)
-        return self._cache[name]
-
-    def entry_name(self) -> str:
-        """The function that calling the module calls: `main`, or the only one."""
-        if "main" in self.functions:
-            return "main"
-        if len(self.functions) == 1:
-            return next(iter(self.functions))
-        names = ", ".join(self.functions) or "none"
-        raise Error(f"the module has no entry function: none is called 'main'; it has {names}")
-
-    def text(self) -> str:
-        """The module as MLIR text."""
-        with mlir.scope():
-            return str(self.module)
 
 
 SET_CONSTANTS = "__relax_set_constants"

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from relax_mlir.runtime.benchmark import BenchmarkResult
-from relax_mlir.runtime.compiled_code import CompiledCode
+from relax_mlir.runtime.compiled_code import Code
 from relax_mlir.runtime.module import Module
 
 __all__ = ["Executable", "VMExecutable"]
@@ -16,7 +16,7 @@ __all__ = ["Executable", "VMExecutable"]
 class Executable:
     """A compiled module.  `ex["f"]` is a function, `ex(...)` calls the entry function."""
 
-    def __init__(self, code: CompiledCode) -> None:
+    def __init__(self, code: Code) -> None:
         self.mod = Module(code)
 
     @property

@@ -27,7 +27,7 @@ from relax_mlir.lowering.to_llvm.ffi_constants import LOADER, add_constant_loade
 from relax_mlir.lowering.to_llvm.ffi_device_code import add_device_code
 from relax_mlir.lowering.to_llvm.link_ffi_support import LinkFFISupport
 from relax_mlir.runtime import numpy_bridge as bridge
-from relax_mlir.runtime.compiled_code import CompiledCode
+from relax_mlir.runtime.compiled_code import Code
 from relax_mlir.runtime.engine import Engine, makes_closures, openmp_library, uses_openmp
 
 __all__ = ["constant_name", "constants_path", "export_library"]
@@ -37,7 +37,7 @@ _ALIGNMENT = 64
 
 
 def export_library(
-    code: CompiledCode,
+    code: Code,
     path: str,
     fcompile: Callable[..., Any] | None,
     addons: list[str],
@@ -59,12 +59,12 @@ def export_library(
         if code.constants and not beside:
             objects.append(_write_constants(code.constants, Path(folder)))
         libraries = list(addons)
-        if uses_openmp(code.module):
+        if uses_openmp(code.compiled().module):
             libraries.append(openmp_library())
         if fcompile is not None:
             return fcompile(path, [*objects, *libraries])
         # Functions that the library made must find its code when it was closed.
-        stays = makes_closures(code.module) and sys.platform != "darwin"
+        stays = makes_closures(code.compiled().module) and sys.platform != "darwin"
         options = ["-Wl,-z,nodelete"] if stays else []
         return link_shared(path, [*objects, *libraries], options=options)
 
@@ -79,14 +79,15 @@ def constant_name(index: int) -> str:
     return f"constant_{index}"
 
 
-def write_object(code: CompiledCode, path: str, embed: bool = True) -> str:
+def write_object(code: Code, path: str, embed: bool = True) -> str:
     """Write the machine code as an object file; returns its path.
 
     With constants it refers to data (`_BLOB`) that `export_library` puts beside it, unless they are
     not to be embedded: then the library waits for `__relax_set_constants`.
     """
+    compiled = code.compiled()
     with mlir.scope():
-        state = ModuleState(code.module).clone()
+        state = ModuleState(compiled.module).clone()
         LinkFFISupport().run(state)
         offsets = constant_offsets(code.constants)
         if offsets and embed:
@@ -101,7 +102,10 @@ def write_object(code: CompiledCode, path: str, embed: bool = True) -> str:
             text = device_code_text(code.device_code, len(code.constants))
             add_device_code(state, text, len(code.constants))
         engine = Engine(
-            state.module, opt_level=code.opt_level, share_support=False, position_independent=True
+            state.module,
+            opt_level=compiled.opt_level,
+            share_support=False,
+            position_independent=True,
         )
     # The engine links in this process too, where nothing has the library's data; it never runs.
     stand_in = ctypes.create_string_buffer(_ALIGNMENT)

@@ -8,7 +8,7 @@ from typing import Any
 
 from relax_mlir.errors import Error
 from relax_mlir.runtime.benchmark import BenchmarkResult, time_function
-from relax_mlir.runtime.compiled_code import SET_CONSTANTS, CompiledCode, FunctionInfo
+from relax_mlir.runtime.compiled_code import SET_CONSTANTS, Code, FunctionInfo
 from relax_mlir.runtime.device import require_present
 from relax_mlir.runtime.device_api.device_function import DeviceFunction
 from relax_mlir.runtime.device_module import DeviceModule
@@ -61,10 +61,10 @@ class _Library:
 class Module:
     """Functions by name: `mod["f"]`, `mod.f`, and `mod(...)` for the entry function."""
 
-    def __init__(self, code: CompiledCode | _Library) -> None:
+    def __init__(self, code: Code | _Library) -> None:
         self._code = code
         self.imports: list[Module | DeviceModule] = []
-        if isinstance(code, CompiledCode) and code.device_code is not None:
+        if isinstance(code, Code) and code.device_code is not None:
             self.imports.append(DeviceModule(code.device_code))
         elif isinstance(code, _Library) and code.device_library is not None:
             self.imports.append(DeviceModule(code.device_library.code))
@@ -79,14 +79,14 @@ class Module:
         return self.get_function(self.entry_name)
 
     @property
-    def code(self) -> CompiledCode | _Library:
+    def code(self) -> Code | _Library:
         """What the functions come from: compiled code, or a library."""
         return self._code
 
     @property
     def runs_on_gpu(self) -> bool | None:
         """Whether the module was compiled for a GPU; None when that is not known (a library)."""
-        if isinstance(self._code, CompiledCode):
+        if isinstance(self._code, Code):
             return self._code.device_code is not None
         return None if self._code.device_library is None else True
 
@@ -95,7 +95,7 @@ class Module:
 
         Raises Error for a module that was not compiled in this process, or for a GPU.
         """
-        remake = getattr(self._code, "profiled", None)
+        remake = self._code.profiled if isinstance(self._code, Code) else None
         if remake is None:
             raise Error(
                 "only a module that this process compiled for the CPU can be profiled",
@@ -151,7 +151,7 @@ class Module:
 
     def inspect_source(self, fmt: str = "") -> str:
         """The module in the llvm dialect, as MLIR text."""
-        if not isinstance(self._code, CompiledCode):
+        if not isinstance(self._code, Code):
             raise Error("a module that was loaded from a library has no source")
         return self._code.text()
 
@@ -163,7 +163,7 @@ class Module:
 
     def get_write_formats(self) -> list[str]:
         """The formats of `write_to_file`."""
-        return ["mlir", "o"] if isinstance(self._code, CompiledCode) else []
+        return ["mlir", "o"] if isinstance(self._code, Code) else []
 
     def write_to_file(self, file_name: str | os.PathLike[str], fmt: str = "") -> None:
         """Write the module as MLIR text ("mlir") or as an object file ("o").
@@ -181,7 +181,7 @@ class Module:
             return
         from relax_mlir.runtime.export import write_object
 
-        assert isinstance(self._code, CompiledCode)
+        assert isinstance(self._code, Code)
         write_object(self._code, path)
 
     def export_library(
@@ -203,7 +203,7 @@ class Module:
         """
         from relax_mlir.runtime.export import export_library
 
-        if not isinstance(self._code, CompiledCode):
+        if not isinstance(self._code, Code):
             raise Error("a module that was loaded from a library cannot be exported again")
         return export_library(
             self._code,

@@ -15,7 +15,7 @@ import relax_mlir
 from relax_mlir import relax
 from relax_mlir.driver.cached_compile import CachedCode
 from relax_mlir.runtime.artifact_cache import ArtifactCache
-from relax_mlir.runtime.compiled_code import CompiledCode
+from relax_mlir.runtime.compiled_code import Code
 from relax_mlir.script import ir as I
 from relax_mlir.script import relax as R
 
@@ -46,13 +46,13 @@ def weights(seed: int) -> np.ndarray:
     return np.random.default_rng(seed).standard_normal((K, N)).astype("float32")
 
 
-def code_of(executable: relax_mlir.driver.Executable) -> CompiledCode:
+def code_of(executable: relax_mlir.driver.Executable) -> Code:
     code = executable.mod._code
-    assert isinstance(code, CompiledCode)
+    assert isinstance(code, Code)
     return code
 
 
-def compiled(w: np.ndarray) -> tuple[CompiledCode, np.ndarray]:
+def compiled(w: np.ndarray) -> tuple[Code, np.ndarray]:
     """Compile, call, and wait until the code is filed; the code, and the largest error."""
     executable = relax_mlir.compile(Layer, "llvm", params={"w": w})
     x = np.random.default_rng(7).standard_normal((16, K)).astype("float32")
