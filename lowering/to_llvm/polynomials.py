@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from relax_mlir.lowering.linalg_to_vector.cpu_target import host_cpu
+from relax_mlir.lowering.to_llvm.pieces import ERF_END, erf_pieces
 from relax_mlir.mlir import ir
 
 __all__ = ["EXPANSIONS", "Emitter"]
@@ -264,7 +265,7 @@ class Emitter:
 
         AVX-512 has an instruction for it; elsewhere it takes two steps.
         """
-        if self._has_scale():
+        if self.has_avx512:
             return self._scaled_by_avx512(x, n)
         exponent = self.to_int(n)
         half = self.int_op("shrsi", exponent, 1)
@@ -277,24 +278,37 @@ class Emitter:
 
     def normal_times_power_of_two(self, x: ir.Value, n: ir.Value) -> ir.Value:
         """x * 2^n for a whole n where both x and the result are normal numbers."""
-        if self._has_scale():
+        if self.has_avx512:
             return self._scaled_by_avx512(x, n)
         exponent = self.int_op("shli", self.to_int(n), 23)
         return self.from_bits(self.int_op("addi", self.bits(x), exponent))
 
-    def _has_scale(self) -> bool:
+    @property
+    def has_avx512(self) -> bool:
+        """Whether values are whole registers of this CPU's AVX-512."""
         return self.shape == [16] and not self.portable and host_cpu().vector_bits == 512
 
     def _scaled_by_avx512(self, x: ir.Value, n: ir.Value) -> ir.Value:
         all_lanes = self.constant(-1, ir.IntegerType.get_signless(16))
         as_mode_says = self.constant(4, ir.IntegerType.get_signless(32))
+        operands = (x, n, x, all_lanes, as_mode_says)
+        return self._intrinsic("llvm.x86.avx512.mask.scalef.ps.512", x.type, *operands)
+
+    def looked_up(self, table: Sequence[float], position: ir.Value) -> ir.Value:
+        """The element of a table of 16 that the low four bits of `position` (i32) name, where there
+        is AVX-512."""
+        values = ir.DenseElementsAttr.get(np.asarray(table, np.float32), type=self.f32)
+        register = self.op("arith.constant", self.f32, value=values)
+        return self._intrinsic("llvm.x86.avx512.permvar.sf.512", self.f32, register, position)
+
+    def _intrinsic(self, name: str, type_: ir.Type, *operands: ir.Value) -> ir.Value:
         return self.op(
             "llvm.call_intrinsic",
-            x.type,
-            *(x, n, x, all_lanes, as_mode_says),
-            intrin=ir.StringAttr.get("llvm.x86.avx512.mask.scalef.ps.512"),
+            type_,
+            *operands,
+            intrin=ir.StringAttr.get(name),
             op_bundle_sizes=ir.DenseI32ArrayAttr.get([]),
-            operandSegmentSizes=ir.DenseI32ArrayAttr.get([5, 0]),
+            operandSegmentSizes=ir.DenseI32ArrayAttr.get([len(operands), 0]),
         )
 
 
@@ -328,6 +342,8 @@ def _tanh(e: Emitter, x: ir.Value) -> ir.Value:
 
 
 def _erf(e: Emitter, x: ir.Value) -> ir.Value:
+    if e.has_avx512:
+        return _erf_by_pieces(e, x)
     a = e.at_most(e.abs(x), 4.0)
     # x + x * (c0 - 1 + ...) keeps the leading term exact.
     series = (_ERF_SMALL[0] - 1, *_ERF_SMALL[1:])
@@ -337,6 +353,19 @@ def _erf(e: Emitter, x: ir.Value) -> ir.Value:
     complement = e.normal_times_power_of_two(e.polynomial(e.sub(power, n), _ERF_EXP2), n)
     large = e.sub(e.k(1), complement)
     return e.with_sign_of(e.where(e.is_("oge", a, e.k(0.93)), large, small), x)
+
+
+def _erf_by_pieces(e: Emitter, x: ir.Value) -> ir.Value:
+    a = e.at_most(e.abs(x), ERF_END)
+    # Floats of this size lie a quarter apart, and their last four bits count the quarters.
+    shift = e.k(1.5 * 2.0**21)
+    shifted = e.add(a, shift)
+    r = e.sub(a, e.sub(shifted, shift))
+    first, *others = (e.looked_up(row, e.bits(shifted)) for row in erf_pieces())
+    power = others.pop()
+    for coefficient in reversed(others):
+        power = e.fma(power, r, coefficient)
+    return e.with_sign_of(e.fma(power, r, e.add(r, first)), x)
 
 
 def _exponent_and_mantissa(e: Emitter, x: ir.Value) -> tuple[ir.Value, ir.Value]:

@@ -112,6 +112,19 @@ def test_unary(name: str) -> None:
     assert error <= limit, error
 
 
+@pytest.mark.parametrize("width", [128, 256, 512])
+def test_erf_where_its_pieces_meet(width: int) -> None:
+    """Registers of sixteen look pieces up; on both sides of where two meet the error is small."""
+    middles = np.linspace(-4.25, 4.25, 69, dtype=np.float32)  # every eighth
+    steps = np.arange(-500, 500, dtype=np.float32) * np.float32(1.3e-4)
+    x = (middles[:, None] + steps).ravel()
+    got = np.zeros_like(x)
+    compile_kernel(text("erf", len(x)), vector_width=width)(x, x, got)
+    assert ulp_error(got, _erf(x.astype(float))) <= 2
+    assert (np.abs(got) <= 1).all()
+    assert (np.abs(got[np.abs(x) > 3.92]) == 1).all()
+
+
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_power() -> None:
     rng = np.random.default_rng(5)
