@@ -9,14 +9,13 @@ from relax_mlir.lowering.relax.functions import (
     attributes_of_function,
     call_tir_operands,
     callee_of,
+    copy_function,
     entry_block,
-    functions_by_name,
     is_private,
     prim_functions,
     relax_functions,
     set_function_attributes,
     symbol_name,
-    unique_name,
     walk,
 )
 from relax_mlir.lowering.relax.rewriting import defining
@@ -50,7 +49,7 @@ class AttachAttrLayoutFreeBuffers(Pass):
             for positions, calls in variants.items():
                 if not positions:
                     continue
-                target = kernel if annotated else _copy(state, kernel)
+                target = kernel if annotated else copy_function(state, kernel)
                 annotated = False
                 attributes = attributes_of_function(target)
                 set_function_attributes(target, {**attributes, FREE: list(positions)})
@@ -72,12 +71,3 @@ def _free_positions(op: ir.Operation, free: set[ir.Value]) -> tuple[int, ...]:
         for i, value in enumerate(arguments)
         if value in free or defining(value, "relax.constant") is not None
     )
-
-
-def _copy(state: ModuleState, kernel: ir.Operation) -> ir.Operation:
-    name = unique_name(functions_by_name(state), symbol_name(kernel))
-    with ir.InsertionPoint(kernel):
-        copy = kernel.clone()
-    copy.attributes["sym_name"] = ir.StringAttr.get(name)
-    copy.attributes["sym_visibility"] = ir.StringAttr.get("private")
-    return copy

@@ -177,3 +177,13 @@ def unique_name(taken: Iterable[str], base: str) -> str:
     while f"{base}{number}" in names:
         number += 1
     return f"{base}{number}"
+
+
+def copy_function(state: ModuleState, function: ir.Operation) -> ir.Operation:
+    """A private copy of a function, in front of it, under a name of its own."""
+    name = unique_name(functions_by_name(state), symbol_name(function))
+    with ir.InsertionPoint(function):
+        copy = function.clone()
+    copy.attributes["sym_name"] = ir.StringAttr.get(name)
+    copy.attributes["sym_visibility"] = ir.StringAttr.get("private")
+    return copy

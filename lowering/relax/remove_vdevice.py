@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from relax_mlir.dialects.names import name_of
@@ -10,8 +9,8 @@ from relax_mlir.dialects.relax import types
 from relax_mlir.dialects.relax.spec import spec_of
 from relax_mlir.errors import PassError
 from relax_mlir.lowering.passes import ModuleState, Pass, register_pass
-from relax_mlir.lowering.relax.functions import entry_block, relax_functions, symbol_name, walk
-from relax_mlir.lowering.relax.substitute import declared_type, set_function_type
+from relax_mlir.lowering.relax.functions import relax_functions, symbol_name, walk
+from relax_mlir.lowering.relax.vdevices import move_all, places_of, values_of
 from relax_mlir.mlir import ir
 
 _HOST = ("llvm", "cpu", "c", "vdevice")
@@ -29,14 +28,9 @@ class RemoveVDevice(Pass):
     def run(self, state: ModuleState) -> None:
         for function in relax_functions(state):
             _refuse_collectives(function)
-            values = [v for v in _values(function) if _is_placed(v.type)]
-            for value in values:
+            for value in values_of(function):
                 _require_host(value, symbol_name(function))
-            if not values and not any(map(_is_placed, _results(function))):
-                continue
-            for value in values:
-                value.set_type(_unplaced(value.type))
-            set_function_type(function, [_unplaced(kind) for kind in _results(function)])
+            move_all(function, lambda place: ())
 
 
 def _refuse_collectives(function: ir.Operation) -> None:
@@ -50,44 +44,9 @@ def _refuse_collectives(function: ir.Operation) -> None:
             )
 
 
-def _values(function: ir.Operation) -> Iterator[ir.Value]:
-    yield from entry_block(function).arguments
-    for op in walk(function):
-        yield from op.results
-        for region in op.regions:
-            for block in region.blocks:
-                yield from block.arguments
-
-
-def _results(function: ir.Operation) -> list[ir.Type]:
-    return list(declared_type(function).results)
-
-
-def _is_placed(kind: ir.Type) -> bool:
-    return bool(_places(kind))
-
-
-def _places(kind: ir.Type) -> list[tuple[str, ...]]:
-    fields = types.tuple_fields(kind)
-    if fields is not None:
-        return [place for field in fields for place in _places(field)]
-    info = types.tensor_info(kind)
-    return [info.place] if info is not None and info.place else []
-
-
-def _unplaced(kind: ir.Type) -> ir.Type:
-    fields = types.tuple_fields(kind)
-    if fields is not None:
-        return types.tuple_type([_unplaced(field) for field in fields])
-    info = types.tensor_info(kind)
-    if info is None or not info.place:
-        return kind
-    return types.tensor_type(info.dims, info.dtype, info.ndim)
-
-
 def _require_host(value: ir.Value, function: str) -> None:
     name = name_of(value) or "a value"
-    for place in _places(value.type):
+    for place in places_of(value.type):
         if place[0] == "mesh":
             raise PassError(
                 f"'{name}' in '{function}' is {types.describe(value.type)}, spread over a device "

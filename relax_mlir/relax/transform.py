@@ -20,6 +20,11 @@ from relax_mlir.relax.transform_backends import MergeCompositeFunctions as Merge
 from relax_mlir.relax.transform_backends import RunCodegen as RunCodegen
 from relax_mlir.relax.transform_base import custom_legalizer
 from relax_mlir.relax.transform_base import lowering_pass as _lowering
+from relax_mlir.relax.transform_devices import RealizeVDevice as RealizeVDevice
+from relax_mlir.relax.transform_devices import (
+    SpecializePrimFuncBasedOnCallSite as SpecializePrimFuncBasedOnCallSite,
+)
+from relax_mlir.relax.transform_devices import UpdateVDevice as UpdateVDevice
 from relax_mlir.transform.context import PassContext
 from relax_mlir.transform.passes import (
     FunctionPass,
@@ -330,6 +335,11 @@ UpdateParamStructInfo = UpdateParamType
 def AttachAttrLayoutFreeBuffers() -> Pass:
     """Note in TensorIR functions which parameters are constants or the model's."""
     return _lowering("AttachAttrLayoutFreeBuffers", "relax-attach-attr-layout-free-buffers")
+
+
+def SplitLayoutRewritePreproc() -> Pass:
+    """Move what lays out weights anew, in TensorIR functions, into functions of their own."""
+    return _lowering("SplitLayoutRewritePreproc", "relax-split-layout-rewrite-preproc")
 
 
 # -- operators rewritten ----------------------------------------------------------------------
