@@ -24,7 +24,7 @@ def unsafe_hide_buffer_access(
 ) -> None:
     """Leave out some of the regions that a block declares."""
     block = require_block(block)
-    regions = {"read": reads_of(block), "write": writes_of(block)}
+    regions = {"read": [*reads_of(block)], "write": [*writes_of(block)]}
     _require_kind(block, buf_type)
     for number in buf_index_array:
         if not 0 <= number < len(regions[buf_type]):
@@ -44,7 +44,7 @@ def annotate_buffer_access(
     """
     block = require_block(block)
     _require_kind(block, buf_type)
-    regions = {"read": reads_of(block), "write": writes_of(block)}
+    regions = {"read": [*reads_of(block)], "write": [*writes_of(block)]}
     if not 0 <= buffer_index < len(regions[buf_type]):
         raise Refusal(f"{label(block)} has {len(regions[buf_type])} {buf_type} regions, no number "
                       f"{buffer_index}", block)  # fmt: skip

@@ -28,6 +28,9 @@ from relax_mlir.tir.schedule.state import add_access, buffer_shape
 Interval = tuple[Index, Index]
 """The least and the largest value, both included."""
 
+Accesses = tuple[list[Access], list[Access]]
+"""What a block reads and what it writes."""
+
 _ONE = Index({}, 1)
 
 
@@ -36,6 +39,9 @@ def interval(expr: Index, inside: Callable[[ir.Value], bool]) -> Interval | None
 
     None when it depends on such a value in a way that has no known range.
     """
+    at_constants = _between_constants(expr, inside)
+    if at_constants is not None:
+        return at_constants
     low, high = expr, expr
     for _ in range(16):
         vary = [v for v in {*low.leaves(), *high.leaves()} if inside(v)]
@@ -56,6 +62,29 @@ def interval(expr: Index, inside: Callable[[ir.Value], bool]) -> Interval | None
     return None
 
 
+def _between_constants(expr: Index, inside: Callable[[ir.Value], bool]) -> Interval | None:
+    """The range of a sum in which all that varies are variables with a constant range."""
+    terms, low, high = dict[Monomial, int](), expr.constant, expr.constant
+    for monomial, k in expr.terms.items():
+        leaves = Index.of({monomial: k}).leaves()
+        if not any(inside(v) for v in leaves):
+            terms[monomial] = k
+            continue
+        ends = _constant_ends(leaves[0]) if monomial == ((leaves[0],),) else None
+        if ends is None:
+            return None
+        low += k * ends[0 if k > 0 else 1]
+        high += k * ends[1 if k > 0 else 0]
+    return Index.of(terms, low), Index.of(terms, high)
+
+
+def _constant_ends(variable: ir.Value) -> tuple[int, int] | None:
+    ends = _ends(variable)
+    if ends is None or ends[0].terms or ends[1].terms:
+        return None
+    return ends[0].constant, ends[1].constant
+
+
 def _depth(value: ir.Value) -> int:
     owner = value.owner
     op = owner.owner if isinstance(owner, ir.Block) else owner
@@ -72,23 +101,34 @@ def _ends(variable: ir.Value) -> Interval | None:
 
 def _extreme(expr: Index, variable: ir.Value, ends: Interval, *, least: bool) -> Index | None:
     """The least (largest) value of `expr` as `variable` runs between `ends`."""
-    result = Index({}, expr.constant)
+    terms, constant = dict[Monomial, int](), expr.constant
     for monomial, k in expr.terms.items():
-        term = Index({monomial: k})
-        if not term.uses(variable):
-            result = result + term
-            continue
-        at_end = _monotone(monomial, variable)
-        if at_end is not None:
-            grows = (k > 0) == at_end
-            end = ends[0] if grows == least else ends[1]
-            result = result + term.substitute({variable: end})
-            continue
-        bound = term.bounds()[0 if least else 1]
-        if bound is None or any(value_domain(v) is None for v in term.leaves()):
+        end = _term_at_end(monomial, k, variable, ends, least=least)
+        if end is None:
             return None
-        result = result + bound
-    return result
+        constant += end.constant
+        for part, factor in end.terms.items():
+            terms[part] = terms.get(part, 0) + factor
+    return Index(terms, constant)
+
+
+def _term_at_end(
+    monomial: Monomial, k: int, variable: ir.Value, ends: Interval, *, least: bool
+) -> Index | None:
+    """The least (largest) value of one term, as `_extreme` has it of the sum."""
+    if len(monomial) == 1 and monomial[0] == (variable,):
+        return ends[0 if (k > 0) == least else 1] * k
+    term = Index.of({monomial: k})
+    if not term.uses(variable):
+        return term
+    at_end = _monotone(monomial, variable)
+    if at_end is not None:
+        grows = (k > 0) == at_end
+        return term.substitute({variable: ends[0] if grows == least else ends[1]})
+    bound = term.bounds()[0 if least else 1]
+    if bound is None or any(value_domain(v) is None for v in term.leaves()):
+        return None
+    return Index({}, bound)
 
 
 def _monotone(monomial: Monomial, variable: ir.Value) -> bool | None:
@@ -192,10 +232,13 @@ class _Body:
     local: set[ir.Value] = field(default_factory=set)
     handed: set[ir.Value] = field(default_factory=set)
 
-    def collect(self, ops: Iterable[ir.OpView]) -> None:
+    def collect(self, ops: Iterable[ir.OpView], nested: Iterator[Accesses]) -> None:
+        """Walk over operations; `nested` are what the blocks among them read and write."""
         for op in ops:
             if isinstance(op, BlockOp):
-                _collect_nested(op, self.reads, self.writes)
+                for found, boxes in zip(next(nested), (self.reads, self.writes), strict=True):
+                    for access in found:
+                        boxes.add(access.buffer, from_outside(op, access.region))
             else:
                 self._visit(op.operation)
 
@@ -252,12 +295,6 @@ def _with_lanes(
     return region
 
 
-def _collect_nested(block: BlockOp, reads: _Boxes, writes: _Boxes) -> None:
-    for found, boxes in ((reads_of(block), reads), (writes_of(block), writes)):
-        for access in found:
-            boxes.add(access.buffer, from_outside(block, access.region))
-
-
 EXPLICIT = {"read": "explicit_read_region", "write": "explicit_write_region"}
 """The annotations that number the regions a user declared, which stay as they are."""
 
@@ -277,20 +314,18 @@ def _is_scalable(op: ir.Operation) -> bool:
     return any(ir.VectorType(vector).scalable_dims)
 
 
-def refresh(block: BlockOp) -> None:
+def refresh(block: BlockOp) -> Accesses:
     """Declare the regions that the body accesses now, in place of those declared; first those of
-    the blocks inside.
+    the blocks inside.  What is read and written.
 
     With an init, what is written is not counted as read; buffers allocated in the block do not
     count.  Regions of buffers whose address the body gives away stay as they are declared.
     """
     operations = list(_own_operations(block))
-    for op in operations:
-        if isinstance(op, BlockOp):
-            refresh(op)
+    nested = [refresh(op) for op in operations if isinstance(op, BlockOp)]
     with unchanged():
         body = _Body(_Boxes(block), _Boxes(block))
-        body.collect(operations)
+        body.collect(operations, iter(nested))
         has_init = any(isinstance(op, InitOp) for op in operations)
         written = {root_buffer(b) for b in body.writes.boxes} if has_init else set()
         reads = body.reads.accesses(body.local | written)
@@ -299,10 +334,12 @@ def refresh(block: BlockOp) -> None:
         reads = _keep(body.handed, reads, reads_of(block))
         writes = _keep(body.handed, writes, writes_of(block))
     reads, writes = _with_explicit(block, "read", reads), _with_explicit(block, "write", writes)
-    set_accesses(block, reads, writes)
+    if reads != reads_of(block) or writes != writes_of(block):
+        set_accesses(block, reads, writes)
+    return reads, writes
 
 
-def _keep(buffers: set[ir.Value], found: list[Access], declared: list[Access]) -> list[Access]:
+def _keep(buffers: set[ir.Value], found: list[Access], declared: Sequence[Access]) -> list[Access]:
     """What is declared for some buffers, and found for the others."""
     kept = [access for access in declared if access.buffer in buffers]
     return kept + [access for access in found if access.buffer not in buffers]
@@ -337,9 +374,8 @@ def set_accesses(block: BlockOp, reads: Sequence[Access], writes: Sequence[Acces
 def _erase_leading_dead(block: BlockOp) -> None:
     """The index arithmetic that only the erased declarations used."""
     for op in reversed(nest.operations(block.block)):
-        results = op.operation.results
         pure = nest.is_movable(op) or op.operation.name == "memref.load"
-        if pure and all(not any(True for _ in r.uses) for r in results):
+        if pure and not nest.is_used(op):
             op.operation.erase()
 
 

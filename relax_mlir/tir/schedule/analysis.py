@@ -40,12 +40,12 @@ class Access:
 
 
 @remembered
-def reads_of(block: BlockOp) -> list[Access]:
+def reads_of(block: BlockOp) -> Sequence[Access]:
     return [Access.of(op) for op in block.block.operations if isinstance(op, ReadOp)]
 
 
 @remembered
-def writes_of(block: BlockOp) -> list[Access]:
+def writes_of(block: BlockOp) -> Sequence[Access]:
     return [Access.of(op) for op in block.block.operations if isinstance(op, WriteOp)]
 
 
@@ -59,16 +59,16 @@ def root_buffer(buffer: ir.Value) -> ir.Value:
     return buffer
 
 
-def read_buffers(block: BlockOp) -> list[ir.Value]:
+def read_buffers(block: BlockOp) -> Sequence[ir.Value]:
     return _buffers(block, ReadOp)
 
 
-def written_buffers(block: BlockOp) -> list[ir.Value]:
+def written_buffers(block: BlockOp) -> Sequence[ir.Value]:
     return _buffers(block, WriteOp)
 
 
 @remembered
-def _buffers(block: BlockOp, kind: type[AccessOp]) -> list[ir.Value]:
+def _buffers(block: BlockOp, kind: type[AccessOp]) -> Sequence[ir.Value]:
     accesses = [op for op in block.block.operations if isinstance(op, kind)]
     return list(dict.fromkeys(root_buffer(op.buffer) for op in accesses))
 
@@ -79,7 +79,7 @@ def init_of(block: BlockOp) -> InitOp | None:
 
 
 @remembered
-def siblings(block: BlockOp) -> list[BlockOp]:
+def siblings(block: BlockOp) -> Sequence[BlockOp]:
     """The blocks of the same scope in program order, `block` among them."""
     return child_blocks(scope_of(block))
 
@@ -210,7 +210,7 @@ def is_reduction(block: BlockOp) -> bool:
 
 
 @remembered
-def bindings_of(block: BlockOp) -> list[Index]:
+def bindings_of(block: BlockOp) -> Sequence[Index]:
     return [as_index(binding) for binding in block.bindings]
 
 
@@ -265,7 +265,7 @@ def chain(outer: ForOp, inner: ir.OpView) -> list[ir.OpView]:
     return found[::-1]
 
 
-def surrounding_loops(block: BlockOp) -> list[ForOp]:
+def surrounding_loops(block: BlockOp) -> Sequence[ForOp]:
     return loops_around(block)
 
 

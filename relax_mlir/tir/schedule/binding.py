@@ -101,9 +101,10 @@ def _require_parallel(loop: ForOp, how: str) -> None:
 def _require_spatial(loop: ForOp, block: BlockOp, how: str) -> None:
     """Spatial variables only; a reduction across the threads of a block is allowed."""
     allowed = {"S", "R"} if how.startswith("threadIdx") else {"S"}
+    variable = nest.loop_var(loop)
     rows = zip(nest.iter_vars(block), block.kinds, bindings_of(block), strict=True)
     for value, kind, binding in rows:
-        if binding.uses(nest.loop_var(loop)) and kind not in allowed:
+        if binding.uses(variable) and kind not in allowed:
             raise Refusal(
                 f"{label(loop)} cannot be {how}: it drives {nest.value_name(value)} of "
                 f"{label(block)}, which is a {_KINDS[kind]} variable",

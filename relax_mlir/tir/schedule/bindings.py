@@ -20,6 +20,7 @@ from relax_mlir.tir.schedule.index import (
     Atom,
     Index,
     Leaf,
+    atom_bounds,
     floordiv,
     proves_nonnegative,
     value_bounds,
@@ -53,7 +54,7 @@ def _digits(expr: Index, known: set[Atom]) -> list[Atom]:
         if others:
             return _symbolic_digits(expr)
         terms.append((first, k))
-    ranges = {atom: Index({(atom,): 1}).bounds() for atom, _ in terms}
+    ranges = {atom: atom_bounds(atom) for atom, _ in terms}
     # What takes one value is known, and no digit.
     found: list[Atom] = [a for a, (low, high) in ranges.items() if low is not None and low == high]
     terms = [term for term in terms if term[0] not in found]

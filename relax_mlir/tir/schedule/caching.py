@@ -166,7 +166,7 @@ def place_after(maker: BlockOp, readers: Sequence[BlockOp]) -> Place:
 def _region(
     buffer: ir.Value,
     blocks: Sequence[BlockOp],
-    accesses: Callable[[BlockOp], list[Access]],
+    accesses: Callable[[BlockOp], Sequence[Access]],
     place: Place,
 ) -> list[Interval]:
     """The box of a buffer that `blocks` access, in terms of the loops around `place`."""

@@ -145,9 +145,10 @@ def _require_movable(block: BlockOp, loop: ForOp) -> None:
 @remembered
 def writes_whole_box(maker: BlockOp, loop: ForOp) -> bool:
     """True when what the block writes in one iteration is a whole box of the buffer."""
+    own = nest.loop_var(loop)
 
     def inside(value: ir.Value) -> bool:
-        return value != nest.loop_var(loop) and nest.encloses(loop, value)
+        return value != own and nest.encloses(loop, value)
 
     whole = not len(maker.predicate) or predicate_is_domain(maker)
     return whole and all(
@@ -243,7 +244,7 @@ def _require_parallel_place(block: BlockOp, domain: Domain, loop: ForOp) -> None
 def _regions(
     buffers: Sequence[ir.Value],
     blocks: Sequence[BlockOp],
-    accesses: Callable[[BlockOp], list[Access]],
+    accesses: Callable[[BlockOp], Sequence[Access]],
     loop: ForOp,
     shared_by_threads: bool = False,
 ) -> dict[ir.Value, list[Interval]]:
@@ -253,10 +254,10 @@ def _regions(
     """
     around = [*nest.loops_around(loop), loop]
     threads: set[ir.Value] = set()
+    own = nest.loop_var(loop)
 
     def inside(value: ir.Value) -> bool:
-        below = value != nest.loop_var(loop) and nest.encloses(loop, value)
-        return below or value in threads
+        return (value != own and nest.encloses(loop, value)) or value in threads
 
     found: dict[ir.Value, list[Interval]] = {}
     for block in blocks:

@@ -47,15 +47,15 @@ _NOTHING = object()
 
 def remembered(function: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Result]:
     """A function of operations and values that is asked once for the same ones while the IR is
-    `unchanged`.  Its result is shared: the caller does not change it."""
+    `unchanged`.  It takes no keywords; its result is shared: the caller does not change it."""
 
     asked = cast("Callable[..., Any]", function)
 
     @wraps(function)
-    def ask(*arguments: Any, **named: Any) -> Any:
+    def ask(*arguments: Any) -> Any:
         known = known_facts.get()
-        if known is None or named:
-            return asked(*arguments, **named)
+        if known is None:
+            return asked(*arguments)
         key = (function, *arguments)
         found = known.found.get(key, _NOTHING)
         if found is _NOTHING:

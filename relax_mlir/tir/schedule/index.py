@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from math import gcd
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from relax_mlir.dialects.tir.blocks import BlockOp
 from relax_mlir.dialects.tir.loops import ForOp
 from relax_mlir.mlir import ir
+from relax_mlir.tir.schedule.affine_form import Constant, Form, affine_form
 from relax_mlir.tir.schedule.facts import known_facts, remembered
 
 Bounds: TypeAlias = "tuple[int | None, int | None]"
@@ -71,22 +72,28 @@ class Index:
 
     def __add__(self, other: Index | int) -> Index:
         other = other if isinstance(other, Index) else as_index(other)
-        if not other.terms:
-            if not other.constant:
-                return self
-            return Index.of(self.terms, self.constant + other.constant)
         if not self.terms and not self.constant:
             return other
-        terms = dict(self.terms)
-        for monomial, k in other.terms.items():
-            terms[monomial] = terms.get(monomial, 0) + k
-        return Index(terms, self.constant + other.constant)
+        return self._plus(other, 1)
 
     def __neg__(self) -> Index:
         return self._scaled(-1)
 
     def __sub__(self, other: Index | int) -> Index:
-        return self + -as_index(other)
+        return self._plus(other if isinstance(other, Index) else as_index(other), -1)
+
+    def _plus(self, other: Index, sign: int) -> Index:
+        constant = self.constant + sign * other.constant
+        if not other.terms:
+            return self if constant == self.constant else Index.of(self.terms, constant)
+        terms = dict(self.terms)
+        for monomial, k in other.terms.items():
+            total = terms.get(monomial, 0) + sign * k
+            if total:
+                terms[monomial] = total
+            else:
+                del terms[monomial]  # it was there, as `k` is not zero
+        return Index.of(terms, constant)
 
     def _scaled(self, factor: int) -> Index:
         if factor == 1:
@@ -255,9 +262,9 @@ def value_bounds(value: ir.Value) -> Bounds:
 
 
 def _monomial_bounds(monomial: Monomial, ranges: Mapping[ir.Value, Bounds] | None) -> Bounds:
-    low, high = _atom_bounds(monomial[0], ranges)
+    low, high = atom_bounds(monomial[0], ranges)
     for atom in monomial[1:]:
-        lo, hi = _atom_bounds(atom, ranges)
+        lo, hi = atom_bounds(atom, ranges)
         if low is not None and high is not None and lo is not None and hi is not None:
             corners = [a * b for a in (low, high) for b in (lo, hi)]
             low, high = min(corners), max(corners)
@@ -268,7 +275,8 @@ def _monomial_bounds(monomial: Monomial, ranges: Mapping[ir.Value, Bounds] | Non
     return low, high
 
 
-def _atom_bounds(atom: Atom, ranges: Mapping[ir.Value, Bounds] | None) -> Bounds:
+def atom_bounds(atom: Atom, ranges: Mapping[ir.Value, Bounds] | None = None) -> Bounds:
+    """The least and largest value of an atom, as `Index.bounds` has them."""
     if isinstance(atom, Leaf):
         if ranges is not None and atom.value in ranges:
             return ranges[atom.value]
@@ -551,10 +559,8 @@ def _find(value: ir.Value) -> Index:
     if not isinstance(value.type, ir.IndexType):
         return leaf(value)
     if name == "affine.apply":
-        affine_map = ir.AffineMapAttr(owner.attributes["map"]).value
         operands = [read(operand) for operand in owner.operands]
-        dims, symbols = operands[: affine_map.n_dims], operands[affine_map.n_dims :]
-        return merge_split(_from_affine(affine_map.results[0], dims, symbols))
+        return merge_split(_evaluate(affine_form(owner.attributes["map"]), operands))
     if name == "arith.index_cast":
         inner = defining(owner.operands[0])
         if inner is not None and inner.name == "arith.index_cast":
@@ -570,23 +576,20 @@ def _find(value: ir.Value) -> Index:
     return leaf(value)
 
 
-def _from_affine(expr: Any, dims: list[Index], symbols: list[Index]) -> Index:
-    expr = expr.maybe_downcast()
-    if isinstance(expr, ir.AffineConstantExpr):
-        return Index({}, expr.value)
-    if isinstance(expr, ir.AffineDimExpr):
-        return dims[expr.position]
-    if isinstance(expr, ir.AffineSymbolExpr):
-        return symbols[expr.position]
-    left = _from_affine(expr.lhs, dims, symbols)
-    right = _from_affine(expr.rhs, dims, symbols)
-    return _AFFINE_BINARY[type(expr)](left, right)
+def _evaluate(form: Form, operands: list[Index]) -> Index:
+    """What an affine map computes of its operands."""
+    if isinstance(form, int):
+        return operands[form]
+    if isinstance(form, Constant):
+        return Index({}, form.value)
+    left, right = _evaluate(form.left, operands), _evaluate(form.right, operands)
+    return _AFFINE[form.function](left, right)
 
 
-_AFFINE_BINARY: dict[type, Callable[[Index, Index], Index]] = {
-    ir.AffineAddExpr: lambda a, b: a + b,
-    ir.AffineMulExpr: lambda a, b: a * b,
-    ir.AffineModExpr: mod,
-    ir.AffineFloorDivExpr: floordiv,
-    ir.AffineCeilDivExpr: ceildiv,
+_AFFINE: dict[str, Callable[[Index, Index], Index]] = {
+    "add": lambda a, b: a + b,
+    "mul": lambda a, b: a * b,
+    "mod": mod,
+    "floordiv": floordiv,
+    "ceildiv": ceildiv,
 }

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import cast
 
 from relax_mlir.dialects.tir.blocks import BlockOp
 from relax_mlir.dialects.tir.loops import ForOp
@@ -19,19 +20,22 @@ def parent(op: ir.OpView) -> ir.OpView | None:
     return None if outer is None else outer.opview
 
 
+_SCOPES = ("tir.block", "func.func")
+
+
 def is_scope(op: ir.OpView) -> bool:
     """A block or the function, which is the root block."""
-    return isinstance(op, BlockOp) or op.operation.name == "func.func"
+    return op.operation.name in _SCOPES
 
 
 @remembered
 def scope_of(op: ir.OpView) -> ir.OpView:
     """The block (or function) whose body `op` belongs to."""
-    outer = parent(op)
-    while outer is not None and not is_scope(outer):
-        outer = parent(outer)
+    outer = op.operation.parent
+    while outer is not None and outer.name not in _SCOPES:
+        outer = outer.parent
     assert outer is not None, "a loop or block is inside a function"
-    return outer
+    return outer.opview
 
 
 def function_of(op: ir.OpView) -> ir.OpView:
@@ -43,14 +47,14 @@ def function_of(op: ir.OpView) -> ir.OpView:
 
 
 @remembered
-def loops_around(op: ir.OpView) -> list[ForOp]:
+def loops_around(op: ir.OpView) -> Sequence[ForOp]:
     """The loops around `op` up to its scope, outermost first."""
     loops: list[ForOp] = []
-    outer = parent(op)
-    while outer is not None and not is_scope(outer):
-        if isinstance(outer, ForOp):
-            loops.append(outer)
-        outer = parent(outer)
+    outer = op.operation.parent
+    while outer is not None and outer.name not in _SCOPES:
+        if outer.name == "tir.for":
+            loops.append(cast(ForOp, outer.opview))
+        outer = outer.parent
     return loops[::-1]
 
 
@@ -83,7 +87,8 @@ def descend(op: ir.OpView) -> Iterator[ir.OpView]:
         for block in region.blocks:
             for child in block.operations:
                 yield child
-                yield from descend(child)
+                if child.operation.regions:
+                    yield from descend(child)
 
 
 def descend_in_scope(op: ir.OpView) -> Iterator[ir.OpView]:
@@ -97,7 +102,7 @@ def descend_in_scope(op: ir.OpView) -> Iterator[ir.OpView]:
 
 
 @remembered
-def child_blocks(op: ir.OpView) -> list[BlockOp]:
+def child_blocks(op: ir.OpView) -> Sequence[BlockOp]:
     """The blocks below a loop, block or function, without those inside them."""
     found: list[BlockOp] = []
     for region in op.operation.regions:
@@ -118,14 +123,20 @@ def blocks_of(function: ir.OpView) -> list[BlockOp]:
 @remembered
 def is_ancestor(outer: ir.OpView, op: ir.OpView) -> bool:
     """True when `op` is `outer` or inside it."""
-    current: ir.OpView | None = op
+    wanted, current = outer.operation, op.operation
     while current is not None:
-        if current == outer:
+        if current == wanted:
             return True
-        current = parent(current)
+        current = current.parent
     return False
 
 
+def is_used(op: ir.OpView) -> bool:
+    """True when a result of `op` has a use."""
+    return any(next(iter(result.uses), None) is not None for result in op.operation.results)
+
+
+@remembered
 def encloses(outer: ir.OpView, value: ir.Value) -> bool:
     """True when `value` is defined inside `outer`."""
     owner = value.owner
@@ -145,7 +156,7 @@ def value_name(value: ir.Value, default: str = "v") -> str:
 
 
 @remembered
-def iter_vars(block: BlockOp) -> list[ir.Value]:
+def iter_vars(block: BlockOp) -> Sequence[ir.Value]:
     """A block's iteration variables, as values among others."""
     return list(block.iter_vars)
 

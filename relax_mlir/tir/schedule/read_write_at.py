@@ -134,7 +134,7 @@ def _require_makers(
 def _box(
     buffer: ir.Value,
     blocks: Sequence[BlockOp],
-    accesses: Callable[[BlockOp], list[Access]],
+    accesses: Callable[[BlockOp], Sequence[Access]],
     place: Place,
 ) -> list[Interval]:
     """What blocks access of a buffer in an iteration, in terms of the loops around."""

@@ -26,7 +26,7 @@ class Reducer:
     """
 
     block: BlockOp
-    buffers: list[ir.Value]
+    buffers: Sequence[ir.Value]
     indices: list[Index]
     updates: list[ir.Operation]
     by_order: bool = False
@@ -107,7 +107,7 @@ class _Matcher:
     """Recognises `x_i = select(keep, x_i, y_i)` with one condition for all, which compares a pair
     (x_v, y_v) and, where these are equal, may compare another."""
 
-    def __init__(self, block: BlockOp, buffers: list[ir.Value]):
+    def __init__(self, block: BlockOp, buffers: Sequence[ir.Value]):
         self.block = block
         self.buffers = buffers
         self.old: list[Key] = []

@@ -285,7 +285,6 @@ def _recompute(apply: ir.Operation, values: Mapping[ir.Value, Index]) -> None:
 def erase_dead_arithmetic(root: ir.OpView) -> None:
     """Erase the arithmetic inside `root` that nothing uses any more."""
     for op in reversed(list(nest.descend(root))):
-        results = op.operation.results
         pure = nest.is_movable(op) or op.operation.name == "memref.load"
-        if pure and all(not any(True for _ in r.uses) for r in results):
+        if pure and not nest.is_used(op):
             op.operation.erase()
