@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from relax_mlir.dialects.attributes import from_attribute
 from relax_mlir.dialects.tir.blocks import AccessOp, ReadOp, WriteOp
@@ -67,7 +68,7 @@ class InjectSoftwarePipeline(Pass):
                     _Pipeline(loop, has_async).run()
 
 
-def _annotations(loop: ForOp) -> dict[str, object]:
+def _annotations(loop: ForOp) -> dict[str, Any]:
     attributes = loop.operation.attributes
     return from_attribute(attributes["annotations"]) if "annotations" in attributes else {}
 
@@ -85,7 +86,7 @@ class _Pipeline:
         order = self._numbers(found.get(_ORDER, list(range(len(self.statements)))))
         self.order = sorted(range(len(self.statements)), key=lambda n: order[n])
         given = found.get(_ASYNC_STAGES, [])
-        self.async_stages = [int(s) for s in given] if has_async else []  # type: ignore[union-attr]
+        self.async_stages = [int(s) for s in given] if has_async else []
         self.depth = max(self.stages, default=0)
 
     def _numbers(self, given: object) -> list[int]:

@@ -6,7 +6,7 @@ the same classes.  A symbolic dimension is a `tir` expression, or text in TVMScr
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from relax_mlir import mlir
@@ -244,6 +244,11 @@ class DynTensorType(TensorType):
         super().__init__(None, dtype, ndim)
 
 
+def _made_by(kind: Callable[..., StructInfo]) -> StructInfo:
+    """What a class gives without arguments; a TypeError where it needs some."""
+    return kind()
+
+
 def to_mlir_type(kind: Any) -> ir.Type:
     """The MLIR type of a face, of a class such as `R.Object`, or of an MLIR type itself.
 
@@ -252,7 +257,7 @@ def to_mlir_type(kind: Any) -> ir.Type:
     if isinstance(kind, ir.Type):
         return kind
     if isinstance(kind, type) and issubclass(kind, StructInfo):
-        kind = kind()  # type: ignore[call-arg]  # a TypeError where it needs arguments
+        return _made_by(kind).mlir_type
     if isinstance(kind, StructInfo):
         return kind.mlir_type
     face = getattr(kind, "as_struct_info", None)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import sys
 from importlib import metadata
 from types import ModuleType
+from typing import Any
 
 __all__ = ["tvm_ffi"]
 
@@ -34,7 +35,8 @@ def _import_tvm_ffi() -> ModuleType:
 
         return tvm_ffi
     # A None entry makes `import torch` raise ImportError, which tvm_ffi expects and handles.
-    sys.modules["torch"] = None  # type: ignore[assignment]
+    modules: dict[str, Any] = sys.modules
+    modules["torch"] = None
     try:
         import tvm_ffi
     finally:

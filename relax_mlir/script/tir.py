@@ -56,6 +56,7 @@ from relax_mlir.script.forms.types import (
     DType,
     HandleType,
     LetType,
+    ScalarType,
     alloc_buffer,
     alloc_local,
     decl_buffer,
@@ -92,9 +93,9 @@ _SCALARS = (
     *(f"{sign}int{bits}" for sign in ("", "u") for bits in (1, 2, 4, 8, 16, 32, 64)),
     *("float16", "float32", "float64", "bfloat16", "bool"),
 )
-globals().update({name: DType(name) for name in _SCALARS})
-boolean = DType("bool")
-void = DType("void")
+globals().update({name: ScalarType(name) for name in _SCALARS})
+boolean = ScalarType("bool")
+void = ScalarType("void")
 
 
 def cast(value: Any, dtype: Any) -> PrimExpr:
@@ -173,7 +174,7 @@ def __getattr__(name: str) -> Any:
         own = globals().get(ALIASES[name])
         return __getattr__(ALIASES[name]) if own is None else own
     if _VECTOR.match(name) or _FLOATS.match(name):
-        return DType(name)
+        return ScalarType(name)
     from relax_mlir import tir
 
     if name in _PARSER:

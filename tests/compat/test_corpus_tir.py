@@ -477,8 +477,9 @@ def func(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
     blocks: list[BlockOp] = []
 
     def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name == "tir.block":
-            blocks.append(op.opview)  # type: ignore[arg-type]
+        view = op.opview
+        if isinstance(view, BlockOp):
+            blocks.append(view)
         return ir.WalkResult.ADVANCE
 
     module.state.module.operation.walk(visit)

@@ -71,7 +71,7 @@ def _devices(args: Iterable[Any]) -> Iterator[Device]:
             yield from _devices(arg)
         elif isinstance(arg, tvm_ffi.core.Tensor):
             if is_gpu(arg.device):
-                yield arg.device  # type: ignore[misc]
+                yield arg.device
         elif type(arg).__module__.partition(".")[0] in ("torch", "cupy"):
             kind = _foreign_device(arg)
             if kind is not None:

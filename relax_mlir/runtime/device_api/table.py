@@ -8,7 +8,6 @@ freed: code and tensors that point to it may be the last things that a process g
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
 from typing import Any
 
 __all__ = [
@@ -47,11 +46,11 @@ class DeviceTable:
         """Where a word is."""
         return self.address + 8 * _WORDS.index(name)
 
-    def set(self, name: str, value: int | Callable[..., Any]) -> None:
+    def set(self, name: str, value: Any) -> None:
         """Set a word to a number or to the address of a ctypes function, which is kept for ever."""
         if not isinstance(value, int):
             ctypes.pythonapi.Py_IncRef(ctypes.py_object(value))
-            value = ctypes.cast(value, ctypes.c_void_p).value or 0  # type: ignore[arg-type]
+            value = ctypes.cast(value, ctypes.c_void_p).value or 0
         self._words[_WORDS.index(name)] = value
 
     def get(self, name: str) -> int:

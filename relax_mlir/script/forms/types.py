@@ -12,11 +12,18 @@ from relax_mlir.tir.operators import cast, const
 
 
 class DType:
-    """`T.float32` and its like: an annotation, a conversion, and without arguments a symbol."""
+    """A dtype as an annotation: `T.handle`, or a `ScalarType`."""
 
     def __init__(self, dtype: str):
         self.dtype = dtype
         self.name = dtype  # where a dtype is asked for, this is one
+
+    def __repr__(self) -> str:
+        return f"T.{self.dtype}"
+
+
+class ScalarType(DType):
+    """`T.float32` and its like: an annotation, a conversion, and without arguments a symbol."""
 
     def __call__(self, value: Any = None, *, is_size_var: bool = False) -> PrimExpr:
         """A constant or cast of `value`; without it a new variable, named when it is assigned."""
@@ -28,9 +35,6 @@ class DType:
             return cast(self.dtype, value)
         return const(value, self.dtype)
 
-    def __repr__(self) -> str:
-        return f"T.{self.dtype}"
-
 
 class HandleType(DType):
     """`T.handle`, plain or with what it points to: `T.handle("float32", "global")`."""
@@ -40,10 +44,8 @@ class HandleType(DType):
         self.pointee = pointee
         self.scope = scope
 
-    # Of a handle the call says what it points to, where a number's says its value.
-    def __call__(  # type: ignore[override]
-        self, dtype: Any = None, storage_scope: str = "global", **_: Any
-    ) -> Any:
+    def __call__(self, dtype: Any = None, storage_scope: str = "global", **_: Any) -> Any:
+        """A handle to a dtype; without it a new variable, named when it is assigned."""
         if dtype is None:
             return Var("", "handle")
         return HandleType(dtype.dtype if isinstance(dtype, DType) else dtype, storage_scope)

@@ -17,6 +17,7 @@ from relax_mlir.script.forms.types import (
     DType,
     HandleType,
     MatchBufferForm,
+    ScalarType,
     match_buffer,
     var,
 )
@@ -84,7 +85,7 @@ class SignatureParser(DialectParser):
         annotations = {a.arg: self._annotation(a) for a in arguments}
         handles = [n for n, a in annotations.items() if type(a) is HandleType]
         for name, annotation in annotations.items():
-            if type(annotation) is DType:
+            if isinstance(annotation, ScalarType):
                 self.names.define(name, Var(name, annotation.dtype))
         matched = self._declarations(node, handles)
         for argument in arguments:
@@ -101,7 +102,7 @@ class SignatureParser(DialectParser):
         if isinstance(value, DType):
             return value
         if isinstance(value, Var):
-            return HandleType() if value.dtype == "handle" else DType(value.dtype)
+            return HandleType() if value.dtype == "handle" else ScalarType(value.dtype)
         raise self.error(
             f"parameter '{argument.arg}' is a buffer, a scalar or a handle, "
             f"not {type(value).__name__}",
@@ -209,7 +210,7 @@ class SignatureParser(DialectParser):
             self.names.define(buffer_name, buffer)
         elif isinstance(annotation, BufferForm):
             self.names.define(name, self._buffer_parameter(name, annotation))
-        elif type(annotation) is DType:
+        elif isinstance(annotation, ScalarType):
             self.parameters.add(self.builder.scalar_param(self.names.lookup(name)))
         else:
             var = self.builder.scalar_param(name, annotation.dtype)
