@@ -1,7 +1,8 @@
 """`python -m benchmarks --suite NAME`: the tables of docs/benchmarks.md.
 
 Each number of threads runs in a process of its own, because the libraries read it when they are
-imported.  Results can be written as JSON; `--peers` names the peers to run beside ours.
+imported.  Results can be written as JSON and as figures; `--peers` names the peers to run beside
+ours.
 """
 
 from __future__ import annotations
@@ -14,12 +15,19 @@ import subprocess
 import sys
 from typing import Any
 
+from benchmarks import plots
+
 SUITES = ("seeds", "kernels", "models", "compile", "calls", "cnn", "convolutions")
 _THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "TVM_NUM_THREADS")
 
 
 def main() -> None:
-    options = _parser().parse_args()
+    parser = _parser()
+    options = parser.parse_args()
+    if options.suite == "seeds" and (options.json or options.plot):
+        parser.error("the suite 'seeds' only prints tables; --json and --plot are for the others")
+    if options.plot and plots.missing_package():
+        parser.error(f"--plot needs {plots.missing_package()}: pip install 'relax_mlir[bench]'")
     counts = [int(text) for text in options.threads.split(",")]
     if len(counts) > 1:
         for count in counts:
@@ -44,6 +52,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--threads", default="1", help="one number, or several with commas")
     parser.add_argument("--rounds", type=int, default=0, help="0 leaves it to the suite")
     parser.add_argument("--json", default="", help="a file to add the results to")
+    parser.add_argument("--plot", default="", help="a folder for a figure (PNG) of the results")
     parser.add_argument(
         "--peers", nargs="*", default=[], help="all that are installed if not given"
     )
@@ -59,15 +68,18 @@ def _run(options: Any, threads: int) -> None:
     suite: Any = importlib.import_module(f"benchmarks.suite_{name}")
     peers = options.peers or getattr(suite, "PEERS", ())
     runners, missing = arena.contestants(peers, threads, slow=not models)
-    limits = machine.measure()
+    limits = machine.measure(threads)
     results = []
     for entry in _chosen(suite, options.only):
-        problem = entry() if callable(entry) else entry
+        problem: Any = entry() if callable(entry) else entry
         rounds = 1 if options.suite == "compile" else options.rounds or suite.ROUNDS
         results.append(arena.run_problem(problem, runners, rounds, suite.SLOT))
         print(f"{problem.name}: done", file=sys.stderr, flush=True)
         if options.json:  # after each problem, so that a run that is stopped keeps what it has
             _add_json(options.json, options.suite, report.as_json(results, limits, threads))
+    if options.plot:
+        entry = report.as_json(results, limits, threads)
+        plots.plot(options.suite, entry, options.plot)
     title = f"{options.suite}, {threads} thread{'s' if threads > 1 else ''}"
     print(f"{limits}\n")
     if options.suite != "compile":

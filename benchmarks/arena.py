@@ -11,9 +11,7 @@ import numpy as np
 
 from benchmarks.problems import Problem
 from benchmarks.runners import RUNNERS, Call, Runner, Unsuitable
-from benchmarks.timing import Timing, interleaved
-
-OURS = "relax_mlir"
+from benchmarks.timing import OURS, Timing, interleaved
 
 
 @dataclass

@@ -13,24 +13,42 @@ from relax_mlir.testing.kernels import compile_kernel
 
 _CHAINS = 16
 _STEPS = 200_000
+# Bytes read and written by a copy: within the caches of one core, in the shared one, beyond.
+_FOOTPRINTS = (1 << 19, 1 << 22, 1 << 24, 1 << 27)
 
 
 @dataclass(frozen=True)
 class Machine:
-    """Floating-point operations and copied bytes (read and written) a second on one core."""
+    """Floating-point operations and copied bytes (read and written) a second on one core.
+
+    `copies` are bandwidths by how many bytes a copy reads and writes, ascending.  `threads` cores
+    do at most so many times as much.
+    """
 
     fma_peak: float
-    copy_bandwidth: float
+    copies: tuple[tuple[int, float], ...]
+    threads: int = 1
 
     def __str__(self) -> str:
+        copied = ", ".join(f"{speed / 1e9:.0f} ({_size(of)})" for of, speed in self.copies)
         return (
             f"one core: {self.fma_peak / 1e9:.0f} GFLOP/s of float32 multiply-adds, "
-            f"{self.copy_bandwidth / 1e9:.1f} GB/s copied"
+            f"GB/s copied: {copied}"
         )
 
+    def least_seconds(self, flops: float, moved: float) -> float:
+        """What multiply-adds or a copy take, whichever is longer, with all threads busy."""
+        copies = [speed for of, speed in self.copies if of >= moved] or [self.copies[-1][1]]
+        return max(flops / self.fma_peak, moved / copies[0]) / self.threads
 
-def measure() -> Machine:
-    return Machine(_fma_peak(), _copy_bandwidth())
+
+def _size(bytes_: int) -> str:
+    return f"{bytes_ >> 20} MiB" if bytes_ >> 20 else f"{bytes_ >> 10} KiB"
+
+
+def measure(threads: int = 1) -> Machine:
+    copies = tuple((footprint, _copy_bandwidth(footprint)) for footprint in _FOOTPRINTS)
+    return Machine(_fma_peak(), copies, threads)
 
 
 def _best(call: Callable[[], object], rounds: int = 7) -> float:
@@ -78,7 +96,13 @@ def _fma_peak() -> float:
     return 2 * lanes * _CHAINS * _STEPS / _best(call)
 
 
-def _copy_bandwidth() -> float:
-    source = np.ones(1 << 26, np.uint8)
+def _copy_bandwidth(footprint: int) -> float:
+    source = np.ones(footprint // 2, np.uint8)
     target = np.zeros_like(source)
-    return 2 * source.nbytes / _best(lambda: np.copyto(target, source))
+    repeats = max(1, (1 << 24) // footprint)
+
+    def copy() -> None:
+        for _ in range(repeats):
+            np.copyto(target, source)
+
+    return footprint * repeats / _best(copy)

@@ -78,3 +78,10 @@ def count_flops(problem: Problem) -> float:
     with FlopCounterMode(display=False) as counter, torch.no_grad():
         problem.module(*problem.inputs)
     return float(counter.get_total_flops())
+
+
+def count_moved(problem: Problem) -> float:
+    """Bytes of all inputs and outputs, each read or written once."""
+    with torch.no_grad():
+        outputs = tensors_of(problem.module(*problem.inputs))
+    return float(sum(tensor.nbytes for tensor in (*problem.inputs, *outputs)))

@@ -6,8 +6,9 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from benchmarks.arena import OURS, Result
+from benchmarks.arena import Result
 from benchmarks.machine import Machine
+from benchmarks.timing import OURS
 
 
 def duration(seconds: float) -> str:
@@ -37,7 +38,8 @@ def table(title: str, results: Sequence[Result], machine: Machine) -> str:
                 continue
             median = result.timings[name].median
             if name == OURS:
-                cells.append(duration(median) + _share(result, machine, median))
+                share = _share(result, machine)
+                cells.append(duration(median) + (f" [{share:.2f}]" if share else ""))
                 continue
             ratios[name].append(median / ours)
             cells.append(f"{duration(median)} ({median / ours:.2f}x)")
@@ -47,10 +49,9 @@ def table(title: str, results: Sequence[Result], machine: Machine) -> str:
     return "\n".join(lines)
 
 
-def _share(result: Result, machine: Machine, seconds: float) -> str:
-    """How close to the limit: multiply-adds or copied bytes, whichever takes longer."""
-    limit = max(result.flops / machine.fma_peak, result.moved / machine.copy_bandwidth)
-    return f" [{limit / seconds:.2f}]" if limit else ""
+def _share(result: Result, machine: Machine) -> float:
+    """How close ours comes to the machine's limit; 0 where the problem's cost is not known."""
+    return machine.least_seconds(result.flops, result.moved) / result.timings[OURS].median
 
 
 def compile_table(results: Sequence[Result]) -> str:
@@ -90,12 +91,13 @@ def as_json(results: Sequence[Result], machine: Machine, threads: int) -> dict[s
     return {
         "threads": threads,
         "fma_peak": machine.fma_peak,
-        "copy_bandwidth": machine.copy_bandwidth,
+        "copy_bandwidth": dict(machine.copies),
         "results": [
             {
                 "problem": r.problem,
                 "flops": r.flops,
                 "moved": r.moved,
+                "share": _share(r, machine),
                 "median": {name: t.median for name, t in r.timings.items()},
                 "best": {name: t.best for name, t in r.timings.items()},
                 "ready": r.prepared,

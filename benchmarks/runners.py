@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.problems import Problem, as_array, tensors_of
+from benchmarks.timing import OURS
 
 Call = Callable[[], Any]
 
@@ -52,7 +53,7 @@ class Runner(ABC):
 
 
 class Ours(Runner):
-    name = "relax_mlir"
+    name = OURS
 
     def prepare(self, problem: Problem) -> Call:
         import torch

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -11,7 +12,7 @@ import torch
 from torch.export import Dim
 from torch.nn import functional as F
 
-from benchmarks.problems import Function, Problem
+from benchmarks.problems import Function, Problem, count_moved
 
 SLOT, ROUNDS = 0.01, 15
 MATMULS = (
@@ -107,11 +108,12 @@ _FUNCTIONS: dict[str, tuple[Callable[..., Any], Callable[..., Any] | None]] = {
 
 def _elementwise() -> list[Problem]:
     shapes = ((512, 1024), (8, 12, 128, 128))
-    return [
+    found = [
         Problem(f"{name} {shape}", Function(function), (_random(*shape),), numpy)
         for name, (function, numpy) in _FUNCTIONS.items()
         for shape in shapes
     ]
+    return [replace(problem, moved=count_moved(problem)) for problem in found]
 
 
 def _attention() -> list[Problem]:

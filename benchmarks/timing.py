@@ -8,6 +8,9 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+OURS = "relax_mlir"
+"""The contestant whose times the others are compared with."""
+
 
 @dataclass(frozen=True)
 class Timing:
@@ -49,14 +52,14 @@ def table(title: str, rows: Mapping[str, Mapping[str, Timing]]) -> str:
     names = list(dict.fromkeys(name for timings in rows.values() for name in timings))
     lines = [f"| {title} | {' | '.join(names)} |", "|---" * (len(names) + 1) + "|"]
     for row, timings in rows.items():
-        ours = timings["relax_mlir"].median
+        ours = timings[OURS].median
         cells = []
         for name in names:
             if name not in timings:
                 cells.append("")
                 continue
             median = timings[name].median
-            ratio = "" if name == "relax_mlir" else f" ({median / ours:.2f}x)"
+            ratio = "" if name == OURS else f" ({median / ours:.2f}x)"
             cells.append(f"{median * 1e6:.1f} us{ratio}")
         lines.append(f"| {row} | {' | '.join(cells)} |")
     return "\n".join(lines)
