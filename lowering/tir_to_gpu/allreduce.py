@@ -73,16 +73,19 @@ def _is_power_of_two(number: int) -> bool:
 
 def allreduce(
     group: ThreadGroup, values: Sequence[ir.Value], combine: Combine, at: ir.InsertionPoint,
-    home: ir.InsertionPoint,
+    home: ir.InsertionPoint, warp: int = WARP,
 ) -> list[ir.Value]:  # fmt: skip
     """The combined values, in every thread of the group; made at `at`, staging buffers at `home`.
 
-    `combine` takes the values of the earlier and of the later thread.
+    `warp` is how many threads of the device have shuffles.  `combine` takes the values of the
+    earlier and of the later thread.
     """
     size = group.size
     made = _Reduction(group, combine, at, home)
     if size == 1:
         return list(values)
+    if warp < WARP:
+        return made.shared_tree(values)
     if group.is_contiguous and size <= WARP and _is_power_of_two(size):
         return made.shuffle_tree(values, size)
     if group.is_contiguous and size % WARP == 0 and _is_power_of_two(size // WARP):

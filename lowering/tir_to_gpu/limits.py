@@ -35,10 +35,14 @@ def compute_capability(arch: str) -> int:
 
 @dataclass(frozen=True)
 class DeviceLimits:
-    """Limits of a target; its attributes (TVM's names) override those of the architecture."""
+    """Limits of a target; its attributes (TVM's names) override those of the architecture.
+
+    A warp of one thread stands for a device whose threads have no shuffles to count on (OpenCL's),
+    and `has_dynamic_shared` says whether a launch may give a size of shared memory."""
 
     max_threads_per_block: int = 1024
     warp_size: int = 32
+    has_dynamic_shared: bool = True
     static_shared_bytes: int = _STATIC_SHARED
     max_shared_bytes: int = _SHARED_OPT_IN[_DEFAULT_CUDA]
 
@@ -52,9 +56,11 @@ class DeviceLimits:
         if kind != "cuda":
             known = 64 * _KIB if kind == "rocm" else 32 * _KIB
         most = int(attrs.get("max_shared_memory_per_block", known))
+        has_launch_sizes = kind in ("cuda", "rocm")
         return cls(
             int(attrs.get("max_threads_per_block", attrs.get("max_num_threads", 1024))),
-            int(attrs.get("thread_warp_size", 32)),
+            int(attrs.get("thread_warp_size", 32 if has_launch_sizes else 1)),
+            has_launch_sizes,
             min(_STATIC_SHARED, most) if kind == "cuda" else most,
             max(most, known),
         )

@@ -27,6 +27,7 @@ from relax_mlir.lowering.tir_to_gpu.kernel_roots import (
     loops_around,
     thread_loops,
 )
+from relax_mlir.lowering.tir_to_gpu.limits import DeviceLimits
 from relax_mlir.lowering.tir_to_gpu.unify_thread_binding import dissolve
 from relax_mlir.mlir import arith, ir, memref, scf
 from relax_mlir.tir.math_ops import constant_attribute
@@ -51,12 +52,13 @@ class LowerCrossThreadReduction(Pass):
     """Combine the partial results of threads that share a reduction."""
 
     def run(self, state: ModuleState) -> None:
+        warp = DeviceLimits.of(state.target).warp_size
         for function in state.functions():
             if "tir.attrs" not in function.attributes or not len(function.regions[0].blocks):
                 continue
             if thread_loops(function):
                 for block in nest.blocks_of(function.opview):
-                    reduction = _CrossThread.of(block)
+                    reduction = _CrossThread.of(block, warp)
                     if reduction is not None:
                         with block.location:
                             reduction.lower()
@@ -96,16 +98,17 @@ def _is_thread(loop: ForOp) -> bool:
 @dataclass
 class _CrossThread:
     """One block; `loops` are those from the outermost reduction loop on that are directly around
-    it, `outer` the reduction loops outside of them."""
+    it, `outer` the reduction loops outside of them, `warp` the threads that have shuffles."""
 
     block: BlockOp
     loops: list[ForOp]
     reduced: list[ir.Value]
     outer: list[ForOp]
+    warp: int
     temporaries: list[ir.Value] = field(default_factory=list)
 
     @classmethod
-    def of(cls, block: BlockOp) -> _CrossThread | None:
+    def of(cls, block: BlockOp, warp: int) -> _CrossThread | None:
         """The block's reduction if it is one across threads."""
         variables = _reduction_variables(block)
         around = [x for x in loops_around(block) if nest.loop_var(x) in variables]
@@ -128,7 +131,7 @@ class _CrossThread:
                 )
         first = min(n for n, loop in enumerate(loops) if loop in around)
         outer = [loop for loop in around if loop not in loops]
-        return cls(block, loops[first:], variables, outer)
+        return cls(block, loops[first:], variables, outer, warp)
 
     # -- what it is ---------------------------------------------------------------------------
 
@@ -340,7 +343,9 @@ class _Combination:
             add_access(WriteOp, buffer, [(i, one) for i in indices], self.end)
         with self.end:
             own = [memref.load(b, self._written(place)) for b in self.owner.temporaries]
-            total = allreduce(self._group(), own, self._combine, self.end, self.owner.home)
+            total = allreduce(
+                self._group(), own, self._combine, self.end, self.owner.home, self.owner.warp
+            )
             self._store(total, indices)
 
     def _bindings(self) -> dict[ir.Value, Index]:

@@ -4,7 +4,8 @@ Buffers of scope `shared` are static as long as all of them fit what a kernel ma
 on NVIDIA's GPUs).  Those of scope `shared.dyn`, and all of them where they do not fit, are parts of
 the one dynamic buffer whose size the launch gives.  There, buffers that are not in use at the same
 time have the same place (TVM: MergeSharedMemoryAllocations); `gpu-insert-barriers`, which comes
-after, keeps the threads that still use the one from those that use the next.
+after, keeps the threads that still use the one from those that use the next.  Where a launch gives
+no size (OpenCL), that buffer is a static one.
 """
 
 from __future__ import annotations
@@ -15,11 +16,11 @@ from dataclasses import dataclass
 from relax_mlir.errors import CompileError
 from relax_mlir.ir.state import ModuleState
 from relax_mlir.lowering.passes import Pass, register_pass
-from relax_mlir.lowering.tir_to_gpu.buffers import DYNAMIC, is_workgroup
+from relax_mlir.lowering.tir_to_gpu.buffers import DYNAMIC, is_workgroup, workgroup_space
 from relax_mlir.lowering.tir_to_gpu.kernel_roots import describe, function_name, inside
 from relax_mlir.lowering.tir_to_gpu.limits import DeviceLimits
 from relax_mlir.lowering.tir_to_gpu.memory_accesses import buffer_bytes
-from relax_mlir.mlir import arith, ir
+from relax_mlir.mlir import arith, ir, memref
 
 __all__ = ["PlanSharedMemory"]
 
@@ -74,7 +75,7 @@ def _plan(launch: ir.Operation, limits: DeviceLimits) -> None:
             f"({parts}), the device has {limits.max_shared_bytes}",
             hint="use smaller tiles",
         )
-    _rewrite(buffers, size, launch)
+    _rewrite(buffers, size, launch, limits)
 
 
 def _rounded(size: int) -> int:
@@ -114,24 +115,36 @@ def _lay_out(buffers: Sequence[_Buffer]) -> int:
     return max(b.offset + b.size for b in buffers)
 
 
-def _rewrite(buffers: Sequence[_Buffer], size: int, launch: ir.Operation) -> None:
+def _rewrite(
+    buffers: Sequence[_Buffer], size: int, launch: ir.Operation, limits: DeviceLimits
+) -> None:
     body = launch.regions[0].blocks[0]
     with ir.InsertionPoint.at_block_begin(body), launch.location:
-        raw = ir.Operation.create(
-            "gpu.dynamic_shared_memory",
-            results=[ir.Type.parse("memref<?xi8, #gpu.address_space<workgroup>>")],
-        )
+        raw = _dynamic() if limits.has_dynamic_shared else _static(size)
     for buffer in buffers:
         with ir.InsertionPoint(buffer.op), buffer.op.location:
             shift = arith.constant(ir.IndexType.get(), buffer.offset)
             view = ir.Operation.create(
                 "memref.view",
                 results=[buffer.op.results[0].type],
-                operands=[raw.results[0], shift],
+                operands=[raw, shift],
             )
         buffer.op.results[0].replace_all_uses_with(view.results[0])
         buffer.op.erase()
-    _set_size(launch, size)
+    if limits.has_dynamic_shared:
+        _set_size(launch, size)
+
+
+def _dynamic() -> ir.Value:
+    return ir.Operation.create(
+        "gpu.dynamic_shared_memory",
+        results=[ir.Type.parse("memref<?xi8, #gpu.address_space<workgroup>>")],
+    ).results[0]
+
+
+def _static(size: int) -> ir.Value:
+    i8 = ir.IntegerType.get_signless(8)
+    return memref.alloca(ir.MemRefType.get([size], i8, None, workgroup_space()), [], [])
 
 
 def _set_size(launch: ir.Operation, size: int) -> None:

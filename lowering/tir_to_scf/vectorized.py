@@ -39,6 +39,8 @@ def vectorize_loop(loop: ForOp) -> list[ir.Operation] | None:
     if extent <= 0:
         loop.operation.erase()
         return []
+    if extent == 1:  # SPIR-V has no vectors of one lane, and nothing is faster by one
+        return None
     made: list[ir.Operation] = []
     try:
         for count, lanes in _lengths(extent, _has_narrow_floats(loop.operation)):

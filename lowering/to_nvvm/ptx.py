@@ -16,7 +16,7 @@ from relax_mlir.lowering.to_nvvm.llvm_text import for_older_llvm
 from relax_mlir.lowering.to_nvvm.nvvm import lower_kernels_to_nvvm, split_kernels
 from relax_mlir.mlir import ir, llvm
 
-__all__ = ["DEFAULT_ARCH", "assembly", "cuda_arch", "emit_ptx", "llvm_binding"]
+__all__ = ["DEFAULT_ARCH", "assembly", "cuda_arch", "emit_ptx", "llvm_binding", "machine_code"]
 
 DEFAULT_ARCH = "sm_80"
 _TRIPLE = "nvptx64-nvidia-cuda"
@@ -76,6 +76,16 @@ def _to_ptx(module: ir.Operation, arch: str) -> str:
 
 def assembly(module: ir.Operation, machine: Any, triple: str) -> str:
     """The machine's assembly of a module in the llvm dialect, optimised."""
+    return machine.emit_assembly(_optimised(module, machine, triple))
+
+
+def machine_code(module: ir.Operation, machine: Any, triple: str) -> bytes:
+    """The machine's object file of a module in the llvm dialect, optimised."""
+    return machine.emit_object(_optimised(module, machine, triple))
+
+
+def _optimised(module: ir.Operation, machine: Any, triple: str) -> Any:
+    """LLVM's module of one in the llvm dialect, optimised for a machine."""
     binding = llvm_binding()
     parsed = binding.parse_assembly(for_older_llvm(llvm.translate_module_to_llvmir(module)))
     parsed.triple, parsed.data_layout = triple, str(machine.target_data)
@@ -83,7 +93,7 @@ def assembly(module: ir.Operation, machine: Any, triple: str) -> str:
         machine, binding.create_pipeline_tuning_options(speed_level=3)
     )
     builder.getModulePassManager().run(parsed, builder)
-    return machine.emit_assembly(parsed)
+    return parsed
 
 
 def _target_machine(arch: str) -> Any:

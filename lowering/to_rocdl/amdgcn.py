@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from relax_mlir.ir.state import ModuleState
@@ -14,9 +15,10 @@ from relax_mlir.lowering.to_nvvm.nvvm import (
     refuse_leftovers,
     split_kernels,
 )
-from relax_mlir.lowering.to_nvvm.ptx import assembly, llvm_binding
+from relax_mlir.lowering.to_nvvm.ptx import assembly, llvm_binding, machine_code
+from relax_mlir.mlir import ir
 
-__all__ = ["DEFAULT_ARCH", "amd_arch", "emit_amdgcn"]
+__all__ = ["DEFAULT_ARCH", "amd_arch", "emit_amdgcn", "emit_amdgcn_objects"]
 
 DEFAULT_ARCH = "gfx90a"
 _TRIPLE = "amdgcn-amd-amdhsa"
@@ -34,6 +36,17 @@ def emit_amdgcn(state: ModuleState, arch: str = DEFAULT_ARCH) -> str:
     Raises CompileError when llvmlite is missing, or a kernel uses what AMD's GPUs do not have
     (tensor cores, asynchronous copies).
     """
+    return "".join(assembly(*lowered, _TRIPLE) for lowered in _lowered(state, arch))
+
+
+def emit_amdgcn_objects(state: ModuleState, arch: str = DEFAULT_ARCH) -> list[bytes]:
+    """Machine code of the kernel modules, an ELF object each, which AMD's linker (`ld.lld -shared`)
+    makes code objects of.  Errors are those of `emit_amdgcn`."""
+    return [machine_code(*lowered, _TRIPLE) for lowered in _lowered(state, arch)]
+
+
+def _lowered(state: ModuleState, arch: str) -> Iterator[tuple[ir.Operation, Any]]:
+    """The kernel modules in the llvm dialect, with the machine that is to run them."""
     kernels = split_kernels(state)
     expand_math(kernels)
     after = ",".join(
@@ -48,9 +61,6 @@ def emit_amdgcn(state: ModuleState, arch: str = DEFAULT_ARCH) -> str:
     )
     run(kernels, f"gpu.module({TO_CONTROL_FLOW}),{MathToIntrinsics()},gpu.module({after})")
     target = llvm_binding().Target.from_triple(_TRIPLE)
-    texts: list[str] = []
     for module in kernel_modules(kernels):
         refuse_leftovers(module, ("llvm.", "rocdl."))
-        machine = target.create_target_machine(cpu=arch, opt=3)
-        texts.append(assembly(module, machine, _TRIPLE))
-    return "".join(texts)
+        yield module, target.create_target_machine(cpu=arch, opt=3)
