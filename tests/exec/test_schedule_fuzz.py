@@ -24,6 +24,10 @@ MENDED = {
     "rolling a buffer along a reduction began the sum anew": ("conv_strided", 2569),
     "a difference within one affine.apply was printed as a remainder": ("dynamic_chain", 2130),
     "a producer's first buffer is not the one that is read": ("log_softmax", 2476),
+    "an index that is a constant of the block stayed in it when padding was split off": (
+        "conv2d_padded",
+        1000292,
+    ),
 }
 
 

@@ -121,10 +121,9 @@ def _require_apart(loop: ForOp, first: BlockOp, second: BlockOp, how: str) -> No
     it reads there."""
     buffers = set(written_buffers(first)) & {*read_buffers(second), *written_buffers(second)}
     buffers |= set(read_buffers(first)) & set(written_buffers(second))
-    if not buffers or same_iteration(first, second, [nest.loop_var(loop)]):
-        return
+    # What is private is the quicker question for buffers of the loop, and false at once for others.
     shared = [b for b in buffers if not _is_private(b, loop, how, first, second)]
-    if shared:
+    if shared and not same_iteration(first, second, [nest.loop_var(loop)]):
         names = ", ".join(sorted(nest.value_name(b, "a buffer") for b in shared))
         raise Refusal(f"{label(loop)} cannot be {how}: {label(first)} and {label(second)} meet in "
                       f"{names} across iterations", loop, first, second)  # fmt: skip

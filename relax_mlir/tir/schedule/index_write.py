@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 from relax_mlir.mlir import affine, arith, ir
@@ -28,12 +29,26 @@ def write(expr: Index, at: ir.InsertionPoint, location: ir.Location | None = Non
     location = location or ir.Location.unknown()
     if expr.is_constant:
         return arith.ConstantOp(ir.IndexType.get(), expr.constant, loc=location, ip=at).result
+    leaves = expr.leaves()
+    if all(len(m) == 1 and isinstance(m[0], Leaf) for m in expr.terms):
+        affine_map = _linear_map((*expr.terms.values(),), expr.constant)
+        return affine.AffineApplyOp(affine_map, leaves, loc=location, ip=at).result
     if is_affine(expr):
-        leaves = expr.leaves()
         dims = {v: ir.AffineExpr.get_dim(n) for n, v in enumerate(leaves)}
         affine_map = ir.AffineMap.get(len(leaves), 0, [_to_affine(expr, dims)])
         return affine.AffineApplyOp(affine_map, leaves, loc=location, ip=at).result
     return _write_arithmetic(expr, at, location or ir.Location.unknown())
+
+
+@lru_cache(maxsize=4096)
+def _linear_map(coefficients: tuple[int, ...], constant: int) -> ir.AffineMap:
+    """The sum of the operands times these, plus a constant."""
+    total: Any = None
+    for number, k in enumerate(coefficients):
+        dim = ir.AffineExpr.get_dim(number)
+        term = dim if k == 1 else dim * k
+        total = term if total is None else total + term
+    return ir.AffineMap.get(len(coefficients), 0, [total + constant if constant else total])
 
 
 def _to_affine(expr: Index, dims: dict[ir.Value, Any]) -> Any:

@@ -177,6 +177,8 @@ def _fill_block(found: Padding, loop: ForOp) -> BlockOp:
     inner.clone(constant.owner.operation.opview)
     store = single_store(block).store
     inner.values[found.branch.results[0]] = inner.values[constant]
+    # What computes an index, a constant too, is not cloned: it is written anew.
+    inner.indices.update({index: inner.index(index) for index in list(store.operands)[2:]})
     inner.clone(store.opview)
     refresh(fill)
     return fill

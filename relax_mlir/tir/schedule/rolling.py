@@ -25,6 +25,7 @@ from relax_mlir.tir.schedule.annotate import access_buffer
 from relax_mlir.tir.schedule.body import iter_values
 from relax_mlir.tir.schedule.compute_location import covers
 from relax_mlir.tir.schedule.error import Refusal, label
+from relax_mlir.tir.schedule.facts import unchanged
 from relax_mlir.tir.schedule.index import Index, as_index, leaf
 from relax_mlir.tir.schedule.inline import predicate_is_domain, require_plain_uses, single_store
 from relax_mlir.tir.schedule.layout import map_access, retype
@@ -49,14 +50,15 @@ def rolling_buffer(state: ScheduleState, block: ir.OpView, write_buffer_index: i
     buffer that wraps around.  Its order and that of its consumers is fixed from then on."""
     block = require_block(block)
     buffer = access_buffer(block, write_buffer_index, "write")
-    users = _require_place(block, buffer)
-    overlaps = _overlaps(block, buffer, users)
-    if not overlaps:
-        raise Refusal(f"iterations of the loops around {label(block)} share nothing of "
-                      f"{nest.value_name(buffer)}", block)  # fmt: skip
-    rolled = min(overlaps, key=lambda o: len(nest.loops_around(o.loop)))
-    for user in users:
-        _require_init_elsewhere(user, rolled.loop)
+    with unchanged():
+        users = _require_place(block, buffer)
+        overlaps = _overlaps(block, buffer, users)
+        if not overlaps:
+            raise Refusal(f"iterations of the loops around {label(block)} share nothing of "
+                          f"{nest.value_name(buffer)}", block)  # fmt: skip
+        rolled = min(overlaps, key=lambda o: len(nest.loops_around(o.loop)))
+        for user in users:
+            _require_init_elsewhere(user, rolled.loop)
     new = _skip_shared(state, block, overlaps)
     for user in (new, *users):
         _fix_order(user, rolled.loop)
