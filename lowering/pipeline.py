@@ -11,6 +11,8 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -58,6 +60,34 @@ class PipelineOptions:
             or self.print_after_change
             or self.print_after_failure
         )
+
+
+_VERIFIES_EACH: ContextVar[bool] = ContextVar("whether each pass is verified", default=True)
+
+
+@contextmanager
+def verified_by_stage() -> Iterator[None]:
+    """Pipelines run in this scope verify the module where `verify_stage` is called, not after each
+    pass: a sixth of the time of compiling a network."""
+    token = _VERIFIES_EACH.set(False)
+    try:
+        yield
+    finally:
+        _VERIFIES_EACH.reset(token)
+
+
+def verify_stage(state: ModuleState) -> None:
+    """Verify a module that a stage of passes made, if they were not verified one by one.
+
+    Raises PassError for one that is not valid.
+    """
+    if _VERIFIES_EACH.get():
+        return
+    with mlir.scope():
+        try:
+            state.module.operation.verify()
+        except ir.MLIRError as error:
+            raise PassError(f"passes left a module that is not valid: {error}") from error
 
 
 @dataclass(frozen=True)
@@ -118,7 +148,7 @@ class Pipeline:
         with mlir.scope():
             before = state.clone()
             try:
-                _run(self.elements, state, options or PipelineOptions())
+                _run(self.elements, state, options or _default_options())
             except Error as error:
                 explained = _explain(error, before, self.elements)
                 raise explained from explained.__cause__ or error.__cause__
@@ -206,6 +236,10 @@ def _refuse_nested(anchor: str, nested: str) -> None:
 
 
 # -- running ----------------------------------------------------------------------------------
+
+
+def _default_options() -> PipelineOptions:
+    return PipelineOptions(verify_each=_VERIFIES_EACH.get())
 
 
 def _run(elements: Sequence[Element], state: ModuleState, options: PipelineOptions) -> None:

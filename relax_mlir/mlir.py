@@ -8,12 +8,14 @@ dialects into it; `scope()` enters it, which every function that builds or parse
 
 from __future__ import annotations
 
+import ctypes
 import importlib
 import importlib.util
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
+from operator import attrgetter
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -40,6 +42,7 @@ __all__ = [
     "PassManager",
     "affine",
     "arith",
+    "c_library",
     "cf",
     "context",
     "dialect_names",
@@ -54,7 +57,9 @@ __all__ = [
     "llvm",
     "math",
     "memref",
+    "own_context",
     "passmanager",
+    "pointer_to",
     "rewrite",
     "scf",
     "scope",
@@ -175,3 +180,31 @@ def execution_engine() -> Any:
     from torch_mlir.execution_engine import ExecutionEngine
 
     return ExecutionEngine
+
+
+def own_context() -> ir.Context:
+    """A context apart from the process's, for the llvm dialect only: what is in it may be worked on
+    while the interpreter runs."""
+    ctx = ir.Context()
+    ctx.enable_multithreading(False)
+    ctx.allow_unregistered_dialects = True
+    return ctx
+
+
+@cache
+def c_library(holds_interpreter: bool = False) -> ctypes.CDLL:
+    """MLIR's C API.  Unlike the bindings, its functions let other Python threads run meanwhile,
+    unless it `holds_interpreter`, as what touches the process's context must."""
+    from torch_mlir._mlir_libs import _mlirExecutionEngine
+
+    kind = ctypes.PyDLL if holds_interpreter else ctypes.CDLL
+    return kind(_mlirExecutionEngine.__file__)
+
+
+def pointer_to(module: ir.Module) -> int:
+    """The address by which the C API knows a module."""
+    name_of, address_of = ctypes.pythonapi.PyCapsule_GetName, ctypes.pythonapi.PyCapsule_GetPointer
+    name_of.restype, name_of.argtypes = ctypes.c_char_p, (ctypes.py_object,)
+    address_of.restype, address_of.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
+    capsule = attrgetter("_CAPIPtr")(module)
+    return address_of(capsule, name_of(capsule))

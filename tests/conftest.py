@@ -12,6 +12,8 @@ import pytest
 
 # Tests see what the compiler does now, and leave nothing in the user's cache.
 os.environ.setdefault("RELAX_MLIR_CACHE", "0")
+# Every pass leaves a valid module.
+os.environ.setdefault("RELAX_MLIR_VERIFY_EACH", "1")
 
 
 def _package(name: str) -> Callable[[], bool]:

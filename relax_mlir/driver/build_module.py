@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from contextvars import copy_context
 from typing import Any
@@ -9,10 +10,11 @@ from typing import Any
 from relax_mlir import mlir
 from relax_mlir.driver.cached_compile import through_cache
 from relax_mlir.driver.cpu_pipeline import lower_to_machine_ir
-from relax_mlir.errors import CompileError
+from relax_mlir.errors import CompileError, Error
 from relax_mlir.ir import IRModule
 from relax_mlir.ir.function import BaseFunc
 from relax_mlir.lowering.passes import ModuleState
+from relax_mlir.lowering.pipeline import verified_by_stage, verify_stage
 from relax_mlir.runtime.compiled_code import Code, CompiledCode
 from relax_mlir.runtime.executable import Executable, VMExecutable
 from relax_mlir.target import Target
@@ -20,6 +22,8 @@ from relax_mlir.transform import PassContext, PassPipeline
 
 __all__ = ["OperatorModule", "build", "compile", "relax_build"]
 
+# Pipelines of ours, which need not be watched pass by pass.
+_RELAX_PIPELINES = ("default", "default_build", "zero")
 # Lowering TensorIR is the driver's own work: TVM's names of its pipelines add nothing.
 _TIR_PIPELINES = ("default", "tirx", "s_tir", "trn", "adreno")
 
@@ -60,16 +64,26 @@ def compile(
     if chosen.device_type != "cpu":
         return _executable(_for_device(module, chosen, relax_pipeline, tir_pipeline))
 
-    def lower(profile: bool = False) -> CompiledCode:
+    def make(profile: bool = False) -> CompiledCode:
         given = module.clone()
         given.state.target = chosen
         lowered = _apply(given, relax_pipeline) if _has_relax(module.state) else module
         if tir_pipeline not in _TIR_PIPELINES:
             lowered = _apply(lowered, tir_pipeline)
+        verify_stage(lowered.state)
         with mlir.scope():
             state = lowered.state.clone()
             state.target = chosen
             return lower_to_machine_ir(state, opt_level=_opt_level(), profile=profile)
+
+    def lower(profile: bool = False) -> CompiledCode:
+        if _verifies_each(relax_pipeline, tir_pipeline):
+            return make(profile)
+        try:
+            with verified_by_stage():
+                return make(profile)
+        except Error:
+            return make(profile)  # which pass it was, or that it was none
 
     code = through_cache(module, chosen, (relax_pipeline, tir_pipeline), lower)
     context = copy_context()  # the PassContext of now
@@ -182,6 +196,15 @@ def _apply(module: IRModule, pipeline: Any) -> IRModule:
         return pipeline(module)
     chosen = get_pipeline(pipeline) if pipeline in PIPELINE_MAP else PassPipeline(pipeline)
     return chosen(module)
+
+
+def _verifies_each(*pipelines: Any) -> bool:
+    """Whether the module is verified after each pass: when that is asked for, and when passes or
+    instruments are not ours."""
+    context = PassContext.current()
+    asked = context.config.get("verify-each", os.environ.get("RELAX_MLIR_VERIFY_EACH", "0") != "0")
+    named = all(part is None or part in (*_RELAX_PIPELINES, *_TIR_PIPELINES) for part in pipelines)
+    return bool(asked or context.instruments or not named)
 
 
 def _opt_level() -> int:

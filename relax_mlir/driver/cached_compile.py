@@ -178,7 +178,7 @@ def _file_later(
     try:
         store.root.mkdir(parents=True, exist_ok=True)
         folder = Path(tempfile.mkdtemp(prefix=".link-", dir=store.root))
-        engine.dump_object(str(folder / "module.o"))
+        objects = engine.dump_objects(str(folder / "module.o"))
         libraries = [str(_support_object(store.root))]
         if uses_openmp(code.module):
             libraries.append(openmp_library())
@@ -189,7 +189,7 @@ def _file_later(
     def link() -> None:
         made = folder / "module.so"
         try:
-            link_shared(str(made), [str(folder / "module.o"), *libraries], options=_LINK)
+            link_shared(str(made), [*objects, *libraries], options=_LINK)
             store.store(key, made, code.functions, constants, at_hand)
         except (CompileError, OSError):
             return
@@ -200,7 +200,8 @@ def _file_later(
 
 
 # Symbols of the FFI's library are found in the process, when they are first called.
-_LINK = ("-Wl,-z,lazy", "-Wl,--allow-shlib-undefined")
+# Kernels are those of the library itself.
+_LINK = ("-Wl,-z,lazy", "-Wl,--allow-shlib-undefined", "-Wl,-Bsymbolic")
 
 
 def _remove(folder: Path) -> None:
@@ -233,6 +234,6 @@ def _support_object(root: Path) -> Path:
     engine.address(next(iter(SUPPORT_SYMBOLS)))
     with tempfile.TemporaryDirectory(dir=root, prefix=".support-") as folder:
         made = os.path.join(folder, "support.o")
-        engine.dump_object(made)
+        engine.dump_objects(made)
         os.replace(made, path)
     return path

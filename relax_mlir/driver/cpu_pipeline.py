@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from relax_mlir.lowering.passes import ModuleState
-from relax_mlir.lowering.pipeline import run
+from relax_mlir.lowering.pipeline import run, verify_stage
 from relax_mlir.lowering.relax_to_host.relax_to_host import CONSTANT_TABLE
 from relax_mlir.lowering.to_llvm.cpu import CPU_PIPELINE, cpu_pipeline
 from relax_mlir.lowering.to_llvm.ffi_signature import argument_names, symbol_name
@@ -50,10 +50,12 @@ def lower_to_machine_ir(
     functions = exported_functions(state)
     host = f"{HOST}{{profile=true}}" if profile else HOST
     run(state, f"builtin.module({KERNELS},{host})")
+    verify_stage(state)
     threads = 1
     if has_parallel_loops(state.functions()):
         threads = num_threads(asked_cores(state) if num_cores is None else num_cores)
     run(state, f"builtin.module({cpu_pipeline(threads)})")
+    verify_stage(state)
     return compiled_code(state, functions, opt_level)
 
 

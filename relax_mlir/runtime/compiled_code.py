@@ -22,6 +22,7 @@ from relax_mlir.errors import Error
 from relax_mlir.lowering.tir_to_gpu.host_device import SET_DEVICE
 from relax_mlir.runtime.device_code import DeviceCode
 from relax_mlir.runtime.engine import Engine
+from relax_mlir.runtime.split_module import code_threads
 from relax_mlir.runtime.tensor import Tensor, constant_tensor, tensor
 
 __all__ = ["Code", "CompiledCode", "FunctionInfo"]
@@ -128,6 +129,7 @@ class CompiledCode(Code):
                 self.module,
                 opt_level=self.opt_level,
                 position_independent=self.on_engine is not None,
+                threads=code_threads(),
             )
 
     def _engine(self) -> Engine:

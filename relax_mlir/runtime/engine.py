@@ -1,15 +1,16 @@
 """The engine: a module in the llvm dialect becomes callable functions of the TVM FFI.
 
 Everything that knows how machine code is made just in time is behind `Engine`; the rest of the
-runtime sees `Engine.function(name)` and `Engine.dump_object(path)`.
+runtime sees `Engine.function(name)` and `Engine.dump_objects(path)`.
 """
 
 from __future__ import annotations
 
 import ctypes
 import os
-from collections.abc import Sequence
-from functools import cache
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache, partial
 from importlib import metadata
 from typing import Any
 
@@ -19,8 +20,10 @@ from relax_mlir.lowering.to_llvm.ffi_support import (
     address_table_text,
     support_module,
 )
-from relax_mlir.mlir import execution_engine, ir, scope
+from relax_mlir.mlir import ir, scope
 from relax_mlir.runtime.ffi import tvm_ffi
+from relax_mlir.runtime.machine_code import MachineCode
+from relax_mlir.runtime.split_module import Part, Survey, divide, survey
 
 __all__ = [
     "FFI_PREFIX", "Engine", "ffi_library", "makes_closures", "openmp_library", "uses_openmp",
@@ -108,61 +111,69 @@ class Engine:
     """Machine code of one module, made when the engine is.
 
     `module` is an `ir.Module` in the llvm dialect; it is not kept.  `opt_level` is LLVM's 0 to 3.
+    With several `threads` the kernels of a large module become machine code at the same time.
     Raises CompileError when the module does not translate.
     """
 
     def __init__(
         self,
-        module: Any,
+        module: ir.Module,
         *,
         opt_level: int = 2,
         shared_libs: Sequence[str] = (),
         share_support: bool = True,
         position_independent: bool = False,
+        threads: int = 1,
     ) -> None:
-        names = _operation_names(module)
-        _refuse_untranslatable(names)
+        found = survey(module)
+        _refuse_untranslatable(found.operations)
         self._kept: list[Any] = []
         libraries = [ffi_library(), *shared_libs]
-        if any(name.startswith(_OPENMP) for name in names):
+        if any(name.startswith(_OPENMP) for name in found.operations):
             libraries.append(openmp_library())
-        try:
-            self._engine = execution_engine()(
-                module,
-                opt_level=opt_level,
-                shared_libs=libraries,
-                enable_object_dump=True,
-                enable_pic=position_independent,
-            )
-        except RuntimeError as error:
-            raise CompileError(f"the module does not translate to machine code: {error}") from error
-        if share_support:
-            self._register_support(module)
+        make = partial(
+            MachineCode,
+            opt_level=opt_level,
+            libraries=libraries,
+            position_independent=position_independent,
+        )
+        support = self._support(found) if share_support else {}
+        divided = divide(module, found, threads) if threads > 1 else None
+        self._kernels: list[MachineCode] = []
+        if divided is None:
+            self._host = make(module)
+        else:
+            host, kernels = divided
+            symbols: dict[str, int] = {}
+            with ThreadPoolExecutor(len(kernels)) as pool:
+                made = pool.map(lambda part: _machine_code(part, make, support), kernels)
+                self._host = make(host.module, alone=True)
+                for code, addresses in made:
+                    self._kernels.append(code)
+                    symbols |= addresses
+            _define(self._host, symbols)
+        _define(self._host, support)
 
-    def _register_support(self, module: Any) -> None:
-        """Resolve the support functions that the module only declares."""
-        declared = [
-            ir.StringAttr(op.attributes["sym_name"]).value
-            for op in module.body.operations
-            if op.operation.name == "llvm.func" and len(op.operation.regions[0].blocks) == 0
+    def _support(self, found: Survey) -> dict[str, int]:
+        """Addresses of the support functions that the module only declares."""
+        wanted = [
+            name for name in SUPPORT_SYMBOLS if name in found.definitions and found.sizes[name] == 1
         ]
-        wanted = [name for name in declared if name in SUPPORT_SYMBOLS]
         if not wanted:
-            return
+            return {}
         support, addresses = _support()
         self.keep(support)
         if MAKES_CLOSURES in wanted:
             _keep_forever(self)
             _keep_forever(support)
-        for name in wanted:
-            self._engine.raw_register_runtime(name, ctypes.c_void_p(addresses[name]))
+        return {name: addresses[name] for name in wanted}
 
     def address(self, symbol: str) -> int:
         """Address of the packed entry of an exported symbol.
 
         Raises KeyError when the module does not define the symbol or leaves something unresolved.
         """
-        found = self._engine.raw_lookup(symbol)
+        found = self._host.packed_address(symbol)
         if not found:
             raise KeyError(f"the compiled module has no symbol {symbol!r}, or it does not link")
         return found
@@ -179,11 +190,37 @@ class Engine:
 
     def define(self, symbol: str, address: int) -> None:
         """Give an external symbol of the module an address; before the first lookup."""
-        self._engine.raw_register_runtime(symbol, ctypes.c_void_p(address))
+        self._host.define(symbol, address)
 
-    def dump_object(self, path: str) -> None:
-        """Write the machine code as an object file; some function must have been looked up."""
-        self._engine.dump_to_object_file(path)
+    def dump_objects(self, path: str) -> list[str]:
+        """Write the machine code as object files, the first of them `path`; returns their paths.
+
+        Some function must have been looked up.
+        """
+        self._host.dump_object(path)
+        paths = [path]
+        for number, code in enumerate(self._kernels):
+            paths.append(f"{path}.{number}.o")
+            code.dump_object(paths[-1])
+        return paths
+
+
+def _machine_code(
+    part: Part, make: Callable[..., MachineCode], support: Mapping[str, int]
+) -> tuple[MachineCode, dict[str, int]]:
+    """Machine code of a part with kernels, and where they are."""
+    code = make(part.module, alone=True)
+    _define(code, support)
+    addresses = {symbol: code.address(symbol) for symbol in part.symbols}
+    missing = [symbol for symbol, address in addresses.items() if not address]
+    if missing:
+        raise CompileError(f"machine code of {missing[0]} does not link")
+    return code, addresses
+
+
+def _define(code: MachineCode, symbols: Mapping[str, int]) -> None:
+    for symbol, address in symbols.items():
+        code.define(symbol, address)
 
 
 def _keep_forever(value: Any) -> None:
@@ -201,23 +238,12 @@ def makes_closures(module: Any) -> bool:
     )
 
 
-def uses_openmp(module: Any) -> bool:
+def uses_openmp(module: ir.Module) -> bool:
     """True when a module in the llvm dialect runs loops on the OpenMP runtime."""
-    return any(name.startswith(_OPENMP) for name in _operation_names(module))
+    return any(name.startswith(_OPENMP) for name in survey(module).operations)
 
 
-def _operation_names(module: Any) -> set[str]:
-    names: set[str] = set()
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        names.add(op.name)
-        return ir.WalkResult.ADVANCE
-
-    module.operation.walk(visit)
-    return names
-
-
-def _refuse_untranslatable(names: set[str]) -> None:
+def _refuse_untranslatable(names: Iterable[str]) -> None:
     """Refuse what is not llvm dialect: translating it would end the process."""
     known = ("llvm.", _OPENMP, "builtin.module")
     strays = sorted(name for name in names if not name.startswith(known))

@@ -111,7 +111,7 @@ def write_object(code: Code, path: str, embed: bool = True) -> str:
     stand_in = ctypes.create_string_buffer(_ALIGNMENT)
     engine.define(_BLOB, ctypes.addressof(stand_in))
     engine.function(next(iter(code.functions)))
-    engine.dump_object(path)
+    engine.dump_objects(path)
     return path
 
 
