@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import dataclass
+from functools import reduce
+from operator import mul
 from typing import Any
 
 import numpy as np
@@ -10,40 +13,117 @@ import numpy as np
 from relax_mlir.dialects.attributes import from_attribute
 from relax_mlir.lowering.relax.functions import walk
 from relax_mlir.lowering.relax.index_maps import evaluate
-from relax_mlir.mlir import ir
+from relax_mlir.mlir import dynamic, ir
+from relax_mlir.tir.schedule.index import Index, as_index, leaf, merge_split, read, value_domain
+from relax_mlir.tir.schedule.parameter_sizes import parameter_size
 
 _LARGEST = 1 << 22
 """Elements that are looked at one by one."""
+_ONE = as_index(1)
 
 
 def is_reshape(function: ir.Operation) -> bool:
     """True when a TensorIR function only copies its first buffer to its second, in order.
 
-    Decided for constant sizes, by comparing the two places of every element.
+    With constant sizes the two places of every element are compared, with others their expressions.
     """
     parameters = list(function.regions[0].blocks[0].arguments)
+    if len(parameters) != 2 or not all(isinstance(p.type, ir.MemRefType) for p in parameters):
+        return False
+    if all(ir.MemRefType(parameter.type).has_static_shape for parameter in parameters):
+        copy = _find_copy(function)
+        return copy is not None and _same_places(copy)
+    with ir.InsertionPoint(function):
+        clone = function.clone()  # reading sizes may write them at the top of the function
+    copy = _find_copy(clone)
+    result = copy is not None and _same_expressions(copy)
+    clone.erase()
+    return result
+
+
+@dataclass
+class _Copy:
+    """The one store of a function, of an element of its first buffer to its second."""
+
+    block: ir.Operation
+    source: ir.Value
+    read_at: list[ir.Value]
+    target: ir.Value
+    written_at: list[ir.Value]
+
+
+def _find_copy(function: ir.Operation) -> _Copy | None:
     blocks = [op for op in walk(function) if op.name == "tir.block"]
     inner = [op for op in blocks if not any(o.name == "tir.block" for o in walk(op))]
-    if len(inner) != 1 or len(parameters) != 2:
-        return False
-    return _copies_in_order(inner[0], parameters)
-
-
-def _copies_in_order(block: ir.Operation, parameters: list[ir.Value]) -> bool:
-    stores = [op for op in walk(block) if op.name == "memref.store"]
-    if len(stores) != 1:
-        return False
-    store = stores[0]
-    value, target, *to = list(store.operands)
+    stores = [op for op in walk(function) if op.name == "memref.store"]
+    if len(inner) != 1 or len(stores) != 1 or len(inner[0].opview.predicate):
+        return None
+    value, target, *written_at = list(stores[0].operands)
     if isinstance(value, ir.BlockArgument) or value.owner.operation.name != "memref.load":
+        return None
+    source, *read_at = list(value.owner.operation.operands)
+    if [source, target] != list(function.regions[0].blocks[0].arguments):
+        return None
+    return _Copy(inner[0], source, read_at, target, written_at)
+
+
+def _same_expressions(copy: _Copy) -> bool:
+    """The block runs over the target in order, and reads the source in order."""
+    block = copy.block.opview
+    steps = [domain for var in block.iter_vars if (domain := value_domain(var)) is not None]
+    if any(low.as_constant() != 0 for low, _ in steps):
         return False
-    source, *at = list(value.owner.operation.operands)
-    if [source, target] != parameters:
+    read_sizes, written_sizes = _sizes(copy.source), _sizes(copy.target)
+    if read_sizes is None or written_sizes is None:
         return False
-    shapes = [ir.MemRefType(buffer.type) for buffer in (source, target)]
-    if not all(shape.has_static_shape for shape in shapes):
+    extents = [extent for _, extent in steps]
+    count = _product(extents)
+    if _product(read_sizes) != count or _product(written_sizes) != count:
         return False
-    sizes = [list(shape.shape) for shape in shapes]
+    single = {v: as_index(0) for v, e in zip(block.iter_vars, extents, strict=True) if e == _ONE}
+    done = _row_major([leaf(var) for var in block.iter_vars], extents).substitute(single)
+
+    def is_place(indices: list[ir.Value], sizes: list[Index]) -> bool:
+        known = [read(value).substitute(single) for value in indices]
+        return _row_major(known, sizes) == done or known == _digits(done, sizes)
+
+    return is_place(copy.read_at, read_sizes) and is_place(copy.written_at, written_sizes)
+
+
+def _digits(number: Index, sizes: list[Index]) -> list[Index]:
+    """The indices of the element with that number, in a buffer of these sizes."""
+    digits: list[Index] = []
+    for axis, size in enumerate(sizes):
+        quotient = number // _product(sizes[axis + 1 :])
+        digits.append(quotient % size if axis else quotient)
+    return digits
+
+
+def _product(sizes: list[Index]) -> Index:
+    return reduce(mul, sizes, _ONE)
+
+
+def _sizes(buffer: ir.Value) -> list[Index] | None:
+    """The sizes of a parameter as expressions; None when one is not known."""
+    found: list[Index] = []
+    for axis, size in enumerate(ir.MemRefType(buffer.type).shape):
+        known = parameter_size(buffer, axis) if size == dynamic() else as_index(size)
+        if known is None:
+            return None
+        found.append(known)
+    return found
+
+
+def _row_major(indices: list[Index], sizes: list[Index]) -> Index:
+    flat = as_index(0)
+    for index, size in zip(indices, sizes, strict=True):
+        flat = merge_split(flat * size + index)
+    return merge_split(flat)
+
+
+def _same_places(copy: _Copy) -> bool:
+    block, at, to = copy.block, copy.read_at, copy.written_at
+    sizes = [list(ir.MemRefType(buffer.type).shape) for buffer in (copy.source, copy.target)]
     domains = from_attribute(block.attributes["domains"])
     extents = list(itertools.islice(domains, 1, None, 2))
     starts = list(itertools.islice(domains, 0, None, 2))

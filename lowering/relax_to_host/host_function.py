@@ -322,6 +322,23 @@ class HostFunction:
         data = text.load(text.offset(tensor, OBJECT_HEADER), "!llvm.ptr")
         return TensorValue(data, sizes, dtype, shape, any_slot=slot)
 
+    def new_view(
+        self, source: str, data: str, shape: tuple[dims.Dim, ...], dtype: str, slot: str
+    ) -> TensorValue:
+        """A tensor object in `slot` whose memory, at `data`, is the tensor's in slot `source`."""
+        text, sizes = self.text, self.sizes(shape)
+        operands = [
+            source,
+            data,
+            text.constant(len(shape), "i32"),
+            self._shape_array(shape, sizes),
+            text.constant(dtype_word(dtype), "i32"),
+            slot,
+        ]
+        kinds = ["!llvm.ptr", "!llvm.ptr", "i32", "!llvm.ptr", "i32", "!llvm.ptr"]
+        self.check(text.call("relax_ffi_new_view", operands, kinds, "i32"))
+        return TensorValue(data, sizes, dtype, shape, any_slot=slot)
+
     def _shape_array(self, shape: tuple[dims.Dim, ...], sizes: list[str]) -> str:
         text = self.text
         if all(isinstance(dim, int) for dim in shape):

@@ -31,6 +31,10 @@ _VIEWS = (
     "relax.memory_alloc_tensor",
     "relax.vm_alloc_tensor",
 )
+# Those of them whose result may also be a tensor object that shares the memory.
+_SHARING = ("relax.reshape", "relax.memory_view")
+# Operations that make tensors of their own, one for each output.
+_MAKERS = ("relax.call_tir", "relax.call_tir_with_grad", "relax.call_dps_packed")
 # Operations that read tensors and keep none of them.
 _READERS = (
     "relax.call_tir",
@@ -60,6 +64,7 @@ class Liveness:
         self._kernels = kernels
         self._positions: dict[ir.Operation, int] = {}
         self._escapes: dict[ir.Value, bool] = {}
+        self._shared: dict[ir.Operation, bool] = {}
         self._last: dict[ir.Value, int] = {}
         self._number(function)
 
@@ -82,7 +87,36 @@ class Liveness:
             )
         return self._escapes[value]
 
+    def is_shared(self, view: ir.Operation) -> bool:
+        """True when a view leaves the function as the memory it reads, without a copy.
+
+        That memory was made in this function, and nothing else of it leaves.
+        """
+        if view.name not in _SHARING:
+            return False
+        if view not in self._shared:
+            source = _made_by(view.operands[0])
+            self._shared[view] = (
+                source is not None
+                and self.escapes(view.results[0])
+                and self._exits(source.results[0]) == 1
+            )
+        return self._shared[view]
+
+    def _exits(self, value: ir.Value) -> int:
+        """How many uses keep the memory of a value or give it to other code, views counted."""
+        return sum(self._use_exits(use.owner.operation, use.operand_number) for use in value.uses)
+
+    def _use_exits(self, user: ir.Operation, operand: int) -> int:
+        if user.name in (*_SHARING, *_ALIASES):
+            return self._exits(user.results[0])
+        if user.name == "relax.output":
+            return self._exits(user.parent.results[operand])
+        return int(self._use_escapes(user, operand))
+
     def _use_escapes(self, user: ir.Operation, operand: int) -> bool:
+        if user.name in _SHARING:
+            return operand == 0 and self.is_shared(user)
         if user.name in _READERS or self._calls_kernel(user):
             return False
         if user.name == "relax.bind" and says_more(user.results[0].type, user.operands[0].type):
@@ -114,3 +148,15 @@ class Liveness:
         if user.name == "relax.output":
             return max(position, self.last_use(user.parent.results[operand]))
         return position
+
+
+def _made_by(value: ir.Value) -> ir.Operation | None:
+    """The operation whose only result a value is under another name or shape."""
+    while not isinstance(value, ir.BlockArgument):
+        op = value.owner.operation
+        if op.name in _MAKERS:
+            return op if types.tuple_fields(value.type) is None else None
+        if op.name not in ("relax.bind", *_SHARING):
+            return None
+        value = op.operands[0]
+    return None

@@ -1,7 +1,7 @@
 """Tensors that are the memory of another one under another shape, dtype or start.
 
-Inside a function a view costs nothing.  What leaves the function is a tensor of its own, a copy:
-tensors own their memory.
+Inside a function a view costs nothing.  What leaves the function is a tensor of its own: the memory
+itself where this function made it and nothing else of it leaves, else a copy.
 """
 
 from __future__ import annotations
@@ -29,14 +29,23 @@ def _source(host: HostFunction, op: ir.Operation) -> Tensor:
 
 
 def _bind_view(
-    host: HostFunction, op: ir.Operation, data: str, shape: tuple[dims.Dim, ...], dtype: str
+    host: HostFunction,
+    op: ir.Operation,
+    source: Tensor,
+    data: str,
+    shape: tuple[dims.Dim, ...],
+    dtype: str,
 ) -> None:
-    """The result: memory at `data`, copied into a tensor if it leaves the function."""
+    """The result: memory at `data`, in a tensor object if it leaves the function."""
     result = op.results[0]
     if not host.liveness.escapes(result):
         host.env[result] = Tensor(data, host.sizes(shape), dtype, shape)
         return
-    made = host.new_tensor(shape, dtype, host.owned_slot(result))
+    slot = host.owned_slot(result)
+    if source.any_slot is not None and host.liveness.is_shared(op):
+        host.env[result] = host.new_view(source.any_slot, data, shape, dtype, slot)
+        return
+    made = host.new_tensor(shape, dtype, slot)
     size = host.values.value(types.size_in_bytes(shape, dtype))
     host.copy_memory(made.data, data, size)
     host.env[result] = made
@@ -50,7 +59,7 @@ def write_reshape(host: HostFunction, op: ir.Operation) -> None:
     info = types.tensor_info(op.results[0].type)
     wanted = info.dims if info is not None and info.dims is not None else shape.dims
     _require_elements(host, op, source, wanted)
-    _bind_view(host, op, source.data, wanted, source.dtype)
+    _bind_view(host, op, source, source.data, wanted, source.dtype)
 
 
 def _require_elements(
@@ -89,4 +98,4 @@ def write_view(host: HostFunction, op: ir.Operation) -> None:
     text.require(inside, size_error(host, "memory.view: the view must end by byte", have, "", end))
     if dtypes.bits(info.dtype) % 8:
         raise host.error(op, "elements of less than a byte have no address")
-    _bind_view(host, op, data, info.dims, info.dtype)
+    _bind_view(host, op, source, data, info.dims, info.dtype)

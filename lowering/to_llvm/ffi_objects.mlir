@@ -47,6 +47,51 @@ func.func private @relax_ffi_is_compact(%tensor: !llvm.ptr) -> i1 {
   return %compact : i1
 }
 
+// The view has sizes and strides of its own and keeps a reference of the tensor whose memory it is.
+func.func private @relax_ffi_new_view(%source: !llvm.ptr, %data: !llvm.ptr, %ndim: i32, %shape: !llvm.ptr, %dtype: i32, %out: !llvm.ptr) -> i32 {
+  %i0 = arith.constant 0 : i32
+  %i1 = arith.constant 1 : i32
+  %l0 = arith.constant 0 : i64
+  %l1 = arith.constant 1 : i64
+  %strides = llvm.alloca %ndim x i64 : (i32) -> !llvm.ptr
+  %last = arith.subi %ndim, %i1 : i32
+  %elements = scf.for %i = %i0 to %ndim step %i1 iter_args(%step = %l1) -> (i64) : i32 {
+    %axis = arith.subi %last, %i : i32
+    %size_at = llvm.getelementptr %shape[%axis] : (!llvm.ptr, i32) -> !llvm.ptr, i64
+    %size = llvm.load %size_at : !llvm.ptr -> i64
+    %stride_at = llvm.getelementptr %strides[%axis] : (!llvm.ptr, i32) -> !llvm.ptr, i64
+    llvm.store %step, %stride_at : i64, !llvm.ptr
+    %wider = arith.muli %step, %size : i64
+    scf.yield %wider : i64
+  }
+  %source_at = llvm.getelementptr %source[0, 2] : (!llvm.ptr) -> !llvm.ptr, !any
+  %tensor = llvm.load %source_at : !llvm.ptr -> !llvm.ptr
+  %device_at = llvm.getelementptr %tensor[32] : (!llvm.ptr) -> !llvm.ptr, i8
+  %device = llvm.load %device_at : !llvm.ptr -> i64
+  %view = llvm.alloca %i1 x !dl : (i32) -> !llvm.ptr
+  llvm.store %data, %view : !llvm.ptr, !llvm.ptr
+  %own_device = llvm.getelementptr %view[0, 1] : (!llvm.ptr) -> !llvm.ptr, !dl
+  llvm.store %device, %own_device : i64, !llvm.ptr
+  %ndim_at = llvm.getelementptr %view[0, 2] : (!llvm.ptr) -> !llvm.ptr, !dl
+  llvm.store %ndim, %ndim_at : i32, !llvm.ptr
+  %dtype_at = llvm.getelementptr %view[0, 3] : (!llvm.ptr) -> !llvm.ptr, !dl
+  llvm.store %dtype, %dtype_at : i32, !llvm.ptr
+  %shape_at = llvm.getelementptr %view[0, 4] : (!llvm.ptr) -> !llvm.ptr, !dl
+  llvm.store %shape, %shape_at : !llvm.ptr, !llvm.ptr
+  %strides_at = llvm.getelementptr %view[0, 5] : (!llvm.ptr) -> !llvm.ptr, !dl
+  llvm.store %strides, %strides_at : !llvm.ptr, !llvm.ptr
+  %offset = llvm.getelementptr %view[0, 6] : (!llvm.ptr) -> !llvm.ptr, !dl
+  llvm.store %l0, %offset : i64, !llvm.ptr
+  %handle = llvm.getelementptr %out[0, 2] : (!llvm.ptr) -> !llvm.ptr, !any
+  %made = llvm.call @TVMFFITensorCreateUnsafeView(%tensor, %view, %handle) : (!llvm.ptr, !llvm.ptr, !llvm.ptr) -> i32
+  %ok = arith.cmpi eq, %made, %i0 : i32
+  scf.if %ok {
+    %tensor_kind = arith.constant 70 : i32
+    llvm.store %tensor_kind, %out : i32, !llvm.ptr
+  }
+  return %made : i32
+}
+
 // One block holds DLManagedTensorVersioned (80 bytes), sizes, strides and the data, which starts at
 // the next multiple of 64. The deleter is libc's free: a tensor may outlive the code that made it.
 func.func private @relax_ffi_new_tensor(%ndim: i32, %shape: !llvm.ptr, %dtype: i32, %bytes: i64, %out: !llvm.ptr) -> i32 {

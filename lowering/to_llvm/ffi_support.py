@@ -15,6 +15,9 @@ process.  Code made just in time shares one compiled copy; a library gets them a
     relax_ffi_new_tensor(ndim, shape, dtype word, bytes, out any) -> i32
         a new 64-byte aligned tensor, owned by `out`; its memory is released by libc's free, never
         by code of the module, so that a tensor may outlive what made it
+    relax_ffi_new_view(tensor any, data, ndim, shape, dtype word, out any) -> i32
+        a tensor, owned by `out`, whose memory is part of another tensor's, of which it keeps a
+        reference
     relax_ffi_own(any, out any) -> i32
         a reference of one's own to a borrowed value; a bare DLTensor* is copied into a new tensor
     relax_ffi_release(any)
@@ -50,6 +53,7 @@ SUPPORT_SYMBOLS = {
     "relax_ffi_size_error": "(!llvm.ptr, i64, !llvm.ptr, i64)",
     "relax_ffi_is_compact": "(!llvm.ptr) -> i1",
     "relax_ffi_new_tensor": "(i32, !llvm.ptr, i32, i64, !llvm.ptr) -> i32",
+    "relax_ffi_new_view": "(!llvm.ptr, !llvm.ptr, i32, !llvm.ptr, i32, !llvm.ptr) -> i32",
     "relax_ffi_own": "(!llvm.ptr, !llvm.ptr) -> i32",
     "relax_ffi_release": "(!llvm.ptr)",
     "relax_ffi_call_global": "(!llvm.ptr, i64, !llvm.ptr, i32, !llvm.ptr) -> i32",
@@ -69,6 +73,7 @@ DECLARATIONS = {
     "TVMFFIErrorMoveFromRaised": "(!llvm.ptr)",
     "TVMFFIErrorSetRaised": "(!llvm.ptr)",
     "TVMFFITensorFromDLPackVersioned": "(!llvm.ptr, i32, i32, !llvm.ptr) -> i32",
+    "TVMFFITensorCreateUnsafeView": "(!llvm.ptr, !llvm.ptr, !llvm.ptr) -> i32",
     "TVMFFIDataTypeToString": "(!llvm.ptr, !llvm.ptr) -> i32",
     "TVMFFIGetTypeInfo": "(i32) -> !llvm.ptr",
     "TVMFFIObjectIncRef": "(!llvm.ptr) -> i32",
@@ -94,6 +99,7 @@ _PIPELINE = (
 _HOT = (
     "relax_ffi_is_compact",
     "relax_ffi_new_tensor",
+    "relax_ffi_new_view",
     "relax_ffi_own",
     "relax_ffi_release",
     "relax_ffi_call_global",

@@ -127,7 +127,7 @@ def _has_effect(parts: Sequence[Expr]) -> bool:
 def has_reshape_pattern(func: PrimFunc) -> bool:
     """True when a TensorIR function only copies a buffer to one of another shape, in order.
 
-    Decided for constant sizes, by comparing the two places of every element.
+    With constant sizes the two places of every element are compared, with others their expressions.
     """
     with mlir.scope():
         return is_reshape(func.operation)

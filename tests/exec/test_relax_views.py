@@ -43,6 +43,29 @@ class Module:
         return z
 
     @R.function
+    def symbolic(x: R.Tensor(("n", 4, 6), "float32")):
+        n = T.int64()
+        with R.dataflow():
+            a = R.sum(x, axis=[2])
+            b = R.reshape(a, (2, n * 2))
+            R.output(b)
+        return b
+
+    @R.function
+    def both(x: R.Tensor(("n", 4), "float32")):
+        n = T.int64()
+        a = R.exp(x)
+        b = R.reshape(a, (n * 4,))
+        return (a, b)
+
+    @R.function
+    def tail(x: R.Tensor(("n", 4), "float32")):
+        n = T.int64()
+        a = R.exp(x)
+        b = R.memory.view(a, R.shape([n, 2]), "float32", R.prim_value(8))
+        return b
+
+    @R.function
     def bytes_of(x: R.Tensor((4,), "float32")) -> R.Tensor((8,), "uint8"):
         y = R.memory.view(x, R.shape([8]), "uint8", R.prim_value(8))
         return y
@@ -108,3 +131,37 @@ def test_views_of_other_dtypes_and_starts(machine: relax.VirtualMachine) -> None
     np.testing.assert_array_equal(machine["too_far"](values(5)).numpy(), values(5)[1:])
     with pytest.raises(ValueError, match=r"expected 16, got 20"):
         machine["too_far"](x)
+
+
+def test_symbolic_reshapes_become_views() -> None:
+    module = from_source(VIEWS)
+    assert isinstance(module, IRModule)
+    text = relax.get_pipeline("default")(module).mlir()
+    assert "func.func private @reshape" not in text
+    body = text.split("func.func @symbolic(")[1].split("func.func")[0]
+    assert body.count('"relax.call_tir"') == 1 and body.count('"relax.reshape"') == 1
+
+
+@pytest.mark.parametrize("rows", [0, 1, 3])
+def test_memory_made_inside_leaves_under_its_last_shape(
+    machine: relax.VirtualMachine, rows: int
+) -> None:
+    x = values(rows, 4, 6)
+    made = machine["symbolic"](x)
+    assert tuple(made.shape) == (2, rows * 2)
+    np.testing.assert_allclose(made.numpy(), x.sum(2).reshape(2, -1), rtol=1e-5)
+    kept = made.numpy().copy()
+    machine["symbolic"](x).numpy()[...] = 0
+    np.testing.assert_array_equal(made.numpy(), kept)
+
+
+def test_two_outputs_share_no_memory(machine: relax.VirtualMachine) -> None:
+    a, b = (tensor.numpy() for tensor in machine["both"](values(3, 4)))
+    np.testing.assert_array_equal(a.ravel(), b)
+    assert not np.shares_memory(a, b)
+
+
+def test_part_of_a_tensor_leaves(machine: relax.VirtualMachine) -> None:
+    x = values(3, 4)
+    part = machine["tail"](x)
+    np.testing.assert_allclose(part.numpy().ravel(), np.exp(x).ravel()[2:8], rtol=1e-6)

@@ -113,7 +113,38 @@ def test_has_reshape_pattern() -> None:
                 vi = T.axis.spatial(4, i)
                 y[vi] = x[vi]
 
-    assert reshape(flat) and reshape(split)
+    @T.prim_func
+    def symbolic(a: T.handle, b: T.handle):
+        n, m = T.int64(), T.int64()
+        x = T.match_buffer(a, (n, m, 6), F)
+        y = T.match_buffer(b, (n * m * 6,), F)
+        for i in range(n * m * 6):
+            with T.block("b"):
+                vi = T.axis.spatial(n * m * 6, i)
+                y[vi] = x[vi // (m * 6), vi // 6 % m, vi % 6]
+
+    @T.prim_func
+    def other_order(a: T.handle, b: T.handle):
+        n = T.int64()
+        x = T.match_buffer(a, (n, 6), F)
+        y = T.match_buffer(b, (n * 6,), F)
+        for i in range(n * 6):
+            with T.block("b"):
+                vi = T.axis.spatial(n * 6, i)
+                y[vi] = x[vi % n, vi // n]
+
+    @T.prim_func
+    def half(a: T.handle, b: T.handle):
+        n = T.int64()
+        x = T.match_buffer(a, (n * 2,), F)
+        y = T.match_buffer(b, (n,), F)
+        for i in range(n):
+            with T.block("b"):
+                vi = T.axis.spatial(n, i)
+                y[vi] = x[vi]
+
+    assert reshape(flat) and reshape(split) and reshape(symbolic)
+    assert not reshape(other_order) and not reshape(half)
     assert not reshape(transposed) and not reshape(doubled) and not reshape(part)
 
 

@@ -10,3 +10,13 @@ func.func @main(%x: tensor<2x3xf32> {relax.name = "x"}) -> tensor<3x2xf32> attri
   %c = "relax.exp"(%b) : (tensor<3x2xf32>) -> tensor<3x2xf32>
   return %c : tensor<3x2xf32>
 }
+
+// CHECK-NOT: func.func private @reshape
+// CHECK-LABEL: func.func @symbolic(
+// CHECK: "relax.reshape"(%a, %{{.*}}) : (tensor<?x?xf32, #relax.dims<["n", "m"]>>, !relax.shape<["m * n"], 1 : i64>) -> tensor<?xf32, #relax.dims<["m * n"]>>
+func.func @symbolic(%x: tensor<?x?xf32, #relax.dims<["n", "m"]>> {relax.name = "x"}) -> tensor<?xf32, #relax.dims<["m * n"]>> attributes {relax.attrs = {}} {
+  %s = "relax.shape_expr"() : () -> !relax.shape<["m * n"], 1 : i64>
+  %a = "relax.exp"(%x) : (tensor<?x?xf32, #relax.dims<["n", "m"]>>) -> tensor<?x?xf32, #relax.dims<["n", "m"]>>
+  %b = "relax.reshape"(%a, %s) : (tensor<?x?xf32, #relax.dims<["n", "m"]>>, !relax.shape<["m * n"], 1 : i64>) -> tensor<?xf32, #relax.dims<["m * n"]>>
+  return %b : tensor<?xf32, #relax.dims<["m * n"]>>
+}
