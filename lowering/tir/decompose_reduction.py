@@ -3,7 +3,8 @@
 A block with a `tir.init` asks in every step whether it is the first.  Where the loops show when
 that is, the initialisation gets a nest of its own before the outermost reduction loop, as the
 schedule primitive of that name makes it, and the loops inside have no branch.  Where it cannot be
-shown that nothing changes, the block keeps its initialisation.
+shown that nothing changes, the block keeps its initialisation.  A reduction of no steps (along a
+symbolic axis that is empty) is initialised too.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from relax_mlir.lowering.passes import Pass, register_pass
 from relax_mlir.lowering.tir.buffer_names import has_one_name
 from relax_mlir.lowering.tir.plan_buffer_allocation import has_loops
 from relax_mlir.mlir import arith, ir
-from relax_mlir.tir.schedule.index import Index, Leaf, as_index
+from relax_mlir.tir.schedule.index import Index, Leaf, as_index, defining
+from relax_mlir.tir.schedule.inline import conditions
 from relax_mlir.tir.schedule.nest import (
     blocks_of,
     descend,
@@ -27,6 +29,7 @@ from relax_mlir.tir.schedule.nest import (
     is_movable,
     loops_around,
 )
+from relax_mlir.tir.schedule.state import ScheduleState
 
 __all__ = ["DecomposeReduction"]
 
@@ -43,10 +46,10 @@ class DecomposeReduction(Pass):
             # Most functions have become linalg and have no loops left.
             if "tir.attrs" in function.attributes and has_loops(function):
                 for block in blocks_of(function.opview):
-                    _decompose(block)
+                    _decompose(block, ScheduleState(state.module))
 
 
-def _decompose(block: BlockOp) -> None:
+def _decompose(block: BlockOp, state: ScheduleState) -> None:
     init = next(
         (o.operation for o in block.block.operations if o.operation.name == "tir.init"), None
     )
@@ -54,7 +57,7 @@ def _decompose(block: BlockOp) -> None:
         return
     plan = _Reduction.of(block, init)
     if plan is not None and plan.is_movable():
-        _emit_init(plan)
+        _emit_init(plan, state)
         init.erase()
 
 
@@ -92,6 +95,19 @@ class _Reduction:
             and self._bounds_are_independent()
             and self._nothing_else_touches()
         )
+
+    def counts_steps(self, condition: ir.Value) -> bool:
+        """Whether a condition is over reduction loops alone, and holds for the first step if it
+        does for any."""
+        steps = {_variable(x) for x, r in zip(self.loops, self.reduction, strict=True) if r}
+        around = {_variable(loop) for loop in loops_around(self.block)}
+        ((value, limit),) = conditions(condition)
+        distance = limit - value
+        if not around & set(distance.leaves()) <= steps:
+            return False
+        moving = [(m, k) for m, k in distance.terms.items() if steps & set(Index({m: 1}).leaves())]
+        falls = all(k < 0 and len(m) == 1 and isinstance(m[0], Leaf) for m, k in moving)
+        return bool(moving) and falls
 
     def _spatial(self) -> list[ForOp]:
         return [loop for loop, r in zip(self.loops, self.reduction, strict=True) if not r]
@@ -231,14 +247,14 @@ def _inside(op: ir.Operation) -> Iterator[ir.Operation]:
 # -- rewriting --------------------------------------------------------------------------------
 
 
-def _emit_init(plan: _Reduction) -> None:
+def _emit_init(plan: _Reduction, state: ScheduleState) -> None:
     """A copy of the nest before it, with the initialisation for a body and without the reduction
     loops."""
     path = [*(loop.operation for loop in plan.loops), plan.block.operation]
     copies = [path[0].clone(ip=ir.InsertionPoint(path[0])).operation]
     for original in path[1:]:
         copies.append(_keep_only(_body(copies[-1]), _position(original)))
-    copy = copies.pop()
+    copy = _without_step_conditions(plan, copies.pop(), state)
     statements = [o.operation for o in _body(copy).operations]
     init = next(op for op in statements if op.name == "tir.init")
     for view in list(_body(init).operations):
@@ -251,6 +267,33 @@ def _emit_init(plan: _Reduction) -> None:
             loop = op.opview
             assert isinstance(loop, ForOp), "all but the last of a path are loops"
             _take_first_step(loop)
+
+
+def _without_step_conditions(
+    plan: _Reduction, copy: ir.Operation, state: ScheduleState
+) -> ir.Operation:
+    """The copy of the block without the conditions that count the steps of the reduction: one of no
+    steps is initialised too."""
+    block = copy.opview
+    assert isinstance(block, BlockOp), "what was copied is a block"
+    if not len(block.predicate):
+        return copy
+    wanted = [not plan.counts_steps(part) for part in _conjuncts(plan.block.predicate[0])]
+    if all(wanted):
+        return copy
+    kept = [p for p, keep in zip(_conjuncts(block.predicate[0]), wanted, strict=True) if keep]
+    condition, at = None, ir.InsertionPoint(copy)
+    for part in kept:
+        condition = part if condition is None else arith.AndIOp(condition, part, ip=at).result
+    return state.rebuild_block(block, predicate=condition).operation
+
+
+def _conjuncts(predicate: ir.Value) -> list[ir.Value]:
+    """What a predicate is the conjunction of."""
+    producer = defining(predicate)
+    if producer is None or producer.name != "arith.andi":
+        return [predicate]
+    return [part for operand in producer.operands for part in _conjuncts(operand)]
 
 
 def _declares_write(op: ir.Operation, written: list[ir.Value]) -> bool:

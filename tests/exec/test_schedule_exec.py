@@ -180,6 +180,51 @@ def test_one_schedule_runs_for_every_symbolic_size() -> None:
         np.testing.assert_allclose(y, a * 3 + 1, rtol=1e-6)
 
 
+@I.ir_module
+class RowSums:
+    @T.prim_func
+    def main(a: T.handle, b: T.handle):
+        m, n = T.int64(), T.int64()
+        A = T.match_buffer(a, (m, n), "float32")
+        B = T.match_buffer(b, (m,), "float32")
+        for i, k in T.grid(m, n):
+            with T.block("B"):
+                vi, vk = T.axis.remap("SR", [i, k])
+                with T.init():
+                    B[vi] = T.float32(0)
+                B[vi] = B[vi] + A[vi, vk]
+
+
+def _sum_in_steps(sch: Schedule) -> None:
+    i, k = sch.get_loops("B")
+    sch.parallel(i)
+    sch.split(k, [None, 8])
+
+
+def _sum_in_tiles(sch: Schedule) -> None:
+    (i0, i1), (k0, k1) = (sch.split(loop, [None, 8]) for loop in sch.get_loops("B"))
+    sch.reorder(i0, k0, i1, k1)
+
+
+def _sum_steps_outermost(sch: Schedule) -> None:
+    (i0, i1), (k0, k1) = (sch.split(loop, [None, 8]) for loop in sch.get_loops("B"))
+    sch.reorder(k0, i0, k1, i1)
+    sch.vectorize(i1)
+
+
+@pytest.mark.parametrize("schedule", [_sum_in_steps, _sum_in_tiles, _sum_steps_outermost])
+def test_a_sum_over_an_empty_axis_is_zero(schedule: Callable[[Schedule], None]) -> None:
+    sch = Schedule(RowSums, debug_mask="all")
+    schedule(sch)
+    run = build(sch.mod)["main"]
+    rng = np.random.default_rng(6)
+    for shape in ((3, 0), (0, 3), (3, 5), (9, 17), (16, 8)):
+        a = rng.standard_normal(shape).astype("float32")
+        b = np.full(shape[:1], 7, "float32")
+        run(a, b)
+        np.testing.assert_allclose(b, a.sum(axis=1), rtol=1e-5, atol=1e-6)
+
+
 def test_a_schedule_survives_both_texts() -> None:
     sch = Schedule(Dense)
     _cpu(sch)

@@ -74,3 +74,26 @@ class Module:
                 with T.init():
                     C[0] = T.float32(0)
                 C[0] = C[0] + A[vk]
+
+    # The initialisation also runs where there are no steps; the condition on the point stays.
+    # CHECK-LABEL: def symbolic
+    # CHECK: for i_1 in range(4):
+    # CHECK-NEXT: T.block("C_init")
+    # CHECK: T.where({{[^<]*}} < m)
+    # CHECK-NEXT: T.reads()
+    # CHECK: for k_0, i_1, k_1 in T.grid({{.*}}, 4, 8):
+    # CHECK-NEXT: T.block("C"):
+    # CHECK: T.where({{[^<]*}} < m and {{[^<]*}} < n)
+    @T.prim_func
+    def symbolic(a: T.handle, c: T.handle):
+        m, n = T.int64(), T.int64()
+        A = T.match_buffer(a, (m, n), "float32")
+        C = T.match_buffer(c, (m,), "float32")
+        for i_0, k_0, i_1, k_1 in T.grid((m + 3) // 4, (n + 7) // 8, 4, 8):
+            with T.block("C"):
+                vi = T.axis.spatial(m, i_0 * 4 + i_1)
+                vk = T.axis.reduce(n, k_0 * 8 + k_1)
+                T.where(i_0 * 4 + i_1 < m and k_0 * 8 + k_1 < n)
+                with T.init():
+                    C[vi] = T.float32(0)
+                C[vi] = C[vi] + A[vi, vk]
