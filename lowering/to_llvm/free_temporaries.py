@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 from relax_mlir.lowering.passes import ModuleState, Pass, register_pass
-from relax_mlir.mlir import ir
+from relax_mlir.mlir import arith, ir, memref, scf
 
 __all__ = ["FreeTemporaries"]
 
@@ -29,7 +29,9 @@ class FreeTemporaries(Pass):
     """Put small allocations of fixed size on the stack, free the others where their block ends.
 
     What is allocated in a parallel loop stays in it, on the stack or not: every iteration has its
-    own.  Allocations that are freed already, or that leave their block, stay as they are.
+    own.  Allocations that are freed already, or that leave their block, stay as they are.  Where a
+    condition that is checked (`cf.assert`) does not hold, the function is left: what is to be freed
+    behind the check is freed in front of it.
 
     stack_bytes: an allocation up to this size goes on the stack; stack_limit: all of a function's
     together stay below this.
@@ -46,10 +48,13 @@ class FreeTemporaries(Pass):
 
     def _place(self, function: ir.Operation) -> None:
         allocations: list[ir.Operation] = []
+        checks: list[ir.Operation] = []
 
         def visit(op: ir.Operation) -> ir.WalkResult:
             if op.name == "memref.alloc" and _stays(op.result, op.block):
                 allocations.append(op)
+            elif op.name == "cf.assert":
+                checks.append(op)
             return ir.WalkResult.ADVANCE
 
         function.walk(visit)
@@ -62,6 +67,8 @@ class FreeTemporaries(Pass):
                 _move_to_stack(op, _parallel_body(op) or entry)
             else:
                 _free_at_end(op)
+        for check in checks:
+            _free_in_front(check)
 
 
 def _stays(value: ir.Value, block: ir.Block) -> bool:
@@ -120,4 +127,31 @@ def _free_at_end(op: ir.Operation) -> None:
         op.attributes["alignment"] = _alignment()
     last = list(op.block.operations)[-1]
     with ir.InsertionPoint(last), op.location:
-        ir.Operation.create("memref.dealloc", results=[], operands=[op.result])
+        memref.dealloc(op.result)
+
+
+def _free_in_front(check: ir.Operation) -> None:
+    """Free what is alive at a check, in the case that its condition does not hold."""
+    alive = _alive_at(check)
+    if not alive:
+        return
+    with ir.InsertionPoint(check), check.location:
+        always = arith.constant(ir.IntegerType.get_signless(1), 1)
+        leaves = scf.IfOp(arith.xori(check.operands[0], always))
+        with ir.InsertionPoint(leaves.then_block):
+            for buffer in alive:
+                memref.dealloc(buffer)
+            scf.yield_([])
+
+
+def _alive_at(op: ir.Operation) -> list[ir.Value]:
+    """The allocations in front of an operation that are freed behind it, inner ones first."""
+    alive: list[ir.Value] = []
+    while op.name != "func.func":
+        operations = [view.operation for view in op.block.operations]
+        place = operations.index(op)
+        freed = {o.operands[0] for o in operations[place:] if o.name == "memref.dealloc"}
+        made = [o.results[0] for o in operations[:place] if o.name == "memref.alloc"]
+        alive += [value for value in reversed(made) if value in freed]
+        op = op.parent.operation
+    return alive

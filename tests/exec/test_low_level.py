@@ -5,6 +5,9 @@ Each program is compared with numpy; what a CPU cannot run is refused when it is
 
 from __future__ import annotations
 
+import resource
+import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -318,6 +321,38 @@ for i, j in T.grid(4, 50):
     found = np.zeros((10, 10), "int32")
     build(mod)["main"](a, x, found)
     np.testing.assert_array_equal(found, a[np.arange(10) // 2][:, x])
+
+
+def _resident_bytes() -> int:
+    return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
+def test_a_failed_check_leaves_no_temporaries_behind() -> None:
+    size = 1 << 20
+    body = f"""
+tmp = T.allocate([{size}], "float32", "global")
+t = T.decl_buffer(({size},), "float32", data=tmp)
+for i in range({size}):
+    t[i] = A[i % 16]
+with T.Assert(A[0] < T.float32(100), "too large"):
+    for i in range(16):
+        B[i] = t[{size} - 16 + i]
+"""
+    run = build(module(body))["main"]
+    large, found = np.full(16, 1000, "float32"), np.zeros(16, "float32")
+
+    def fail(times: int) -> None:
+        for _ in range(times):
+            with pytest.raises(RuntimeError, match="too large"):
+                run(large, found)
+
+    fail(4)
+    before = _resident_bytes()
+    fail(40)
+    assert _resident_bytes() - before < 10 * 4 * size
+    run(A, found)
+    np.testing.assert_array_equal(found, A)
 
 
 def test_lanes_of_vectors_are_taken_and_joined() -> None:

@@ -39,3 +39,30 @@ func.func @returned() -> memref<?xf32> {
   %v = memref.cast %t : memref<65536xf32> to memref<?xf32>
   return %v : memref<?xf32>
 }
+
+// Where the condition does not hold, the function is left without what it has allocated.
+// CHECK-LABEL: func.func @checked
+// CHECK: %[[T:.*]] = memref.alloc() {alignment = 64 : i64} : memref<65536xf32>
+// CHECK: scf.for
+// CHECK: %[[INNER:.*]] = memref.alloc(%{{.*}})
+// CHECK: %[[LEAVES:.*]] = arith.xori
+// CHECK: scf.if %[[LEAVES]] {
+// CHECK-NEXT: memref.dealloc %[[INNER]]
+// CHECK-NEXT: memref.dealloc %[[T]]
+// CHECK-NEXT: }
+// CHECK-NEXT: cf.assert
+// CHECK: memref.dealloc %[[INNER]]
+// CHECK: memref.dealloc %[[T]]
+// CHECK-NEXT: return
+func.func @checked(%x: f32, %c: i1, %n: index) {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %t = memref.alloc() : memref<65536xf32>
+  scf.for %i = %zero to %n step %one {
+    %u = memref.alloc(%n) : memref<?xf32>
+    cf.assert %c, "no"
+    memref.store %x, %u[%i] : memref<?xf32>
+    memref.store %x, %t[%i] : memref<65536xf32>
+  }
+  return
+}
