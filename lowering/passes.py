@@ -15,6 +15,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
@@ -55,6 +56,8 @@ def _spell(value: Any) -> str:
 
 PassType = TypeVar("PassType", bound=type[Pass])
 _REGISTRY: dict[str, type[Pass]] = {}
+_PACKAGES = ("relax_mlir.lowering", "relax_mlir.dlight")
+"""The packages whose files declare passes."""
 _DECLARATION = re.compile(r"""^@register_pass\(\s*["']([\w.-]+)["']""", re.MULTILINE)
 
 
@@ -74,10 +77,15 @@ def register_pass(name: str) -> Callable[[PassType], PassType]:
 
 @cache
 def _import_all() -> None:
-    import relax_mlir.lowering as package
+    for package in _PACKAGES:
+        for module in pkgutil.walk_packages([str(_folder(package))], f"{package}."):
+            importlib.import_module(module.name)
 
-    for module in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
-        importlib.import_module(module.name)
+
+def _folder(package: str) -> Path:
+    spec = find_spec(package)
+    assert spec is not None and spec.submodule_search_locations, package
+    return Path(spec.submodule_search_locations[0])
 
 
 def all_passes() -> dict[str, type[Pass]]:
@@ -90,12 +98,13 @@ def all_passes() -> dict[str, type[Pass]]:
 def _declarations() -> dict[str, str]:
     """The file (as a module name) that declares each pass, read off the sources: a pipeline then
     imports the files of its own passes only."""
-    folder = Path(__file__).parent
     found: dict[str, str] = {}
-    for path in folder.rglob("*.py"):
-        parts = path.relative_to(folder).with_suffix("").parts
-        for name in _DECLARATION.findall(path.read_text(encoding="utf-8")):
-            found[name] = ".".join(("relax_mlir", "lowering", *parts)).removesuffix(".__init__")
+    for package in _PACKAGES:
+        folder = _folder(package)
+        for path in folder.rglob("*.py"):
+            parts = path.relative_to(folder).with_suffix("").parts
+            for name in _DECLARATION.findall(path.read_text(encoding="utf-8")):
+                found[name] = ".".join((package, *parts)).removesuffix(".__init__")
     return found
 
 

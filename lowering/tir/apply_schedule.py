@@ -36,12 +36,7 @@ class ApplySchedule(Pass):
             raise
         except (TypeError, ValueError, KeyError, AttributeError) as error:
             raise PassError(f"{self.trace} is no trace of a schedule: {error}") from error
-        scheduled = schedule.mod.state.module
-        body = state.module.body
-        for op in list(body.operations):
-            op.operation.erase()
-        for op in scheduled.body.operations:
-            body.append(op.operation.clone())
+        state.take_operations(schedule.mod.state)
 
     def _read(self) -> list[Any]:
         if not self.trace:

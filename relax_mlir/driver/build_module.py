@@ -166,7 +166,9 @@ def _for_device(
     module: IRModule, target: Target, relax_pipeline: Any, tir_pipeline: Any
 ) -> CompiledCode:
     """Code for a GPU: what no schedule binds gets the default one."""
-    from relax_mlir.driver.gpu_pipeline import lower_to_device_code, schedule_unbound
+    from relax_mlir import dlight
+    from relax_mlir.dlight.base.transform import schedule_unbound
+    from relax_mlir.driver.gpu_pipeline import lower_to_device_code
 
     with target:
         if _has_relax(module.state):
@@ -174,7 +176,7 @@ def _for_device(
             module = _apply(module, chosen)
         if tir_pipeline not in _TIR_PIPELINES:
             module = _apply(module, tir_pipeline)
-        module = schedule_unbound(module)
+        module = schedule_unbound(module, dlight.gpu.RULES)
     with mlir.scope():
         state = module.state.clone()
         state.target = target

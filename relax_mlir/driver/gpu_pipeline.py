@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from relax_mlir import mlir
 from relax_mlir.driver.cpu_pipeline import HOST, compiled_code, exported_functions
-from relax_mlir.ir import IRModule
 from relax_mlir.lowering.passes import ModuleState
 from relax_mlir.lowering.pipeline import run
 from relax_mlir.lowering.tir_to_gpu.host_device import DEVICE_KERNELS
-from relax_mlir.lowering.tir_to_gpu.kernel_roots import thread_loops
 from relax_mlir.lowering.to_llvm.cpu import CPU_PIPELINE
 from relax_mlir.lowering.to_nvvm.nvvm import split_kernels
 from relax_mlir.mlir import ir
 from relax_mlir.runtime.compiled_code import CompiledCode
 from relax_mlir.runtime.device_code import DeviceCode
 
-__all__ = ["GPU_HOST", "GPU_KERNELS", "lower_to_device_code", "schedule_unbound"]
+__all__ = ["GPU_HOST", "GPU_KERNELS", "lower_to_device_code"]
 
 GPU_KERNELS = "tir-to-gpu"
 GPU_HOST = f"gpu-launch-to-runtime,tir-lower-calls,memref-check-allocations,{HOST}"
@@ -37,30 +34,3 @@ def lower_to_device_code(state: ModuleState, *, opt_level: int = 2) -> CompiledC
     code = compiled_code(state, functions, opt_level)
     code.device_code = DeviceCode(kernels, names, state.target)
     return code
-
-
-_RULES = (
-    "Matmul", "GEMV", "LowBatchGEMV", "Reduction", "GeneralReduction", "RMSNorm", "Transpose",
-    "Fallback",
-)  # fmt: skip
-
-
-def schedule_unbound(module: IRModule) -> IRModule:
-    """The module with a default schedule in each TensorIR function that binds no thread.
-
-    The rules are dlight's, for the current target.
-    """
-    from relax_mlir import dlight
-
-    with mlir.scope():
-        bound = {
-            ir.StringAttr(op.attributes["sym_name"]).value
-            for op in module.state.functions()
-            if "tir.attrs" in op.attributes and thread_loops(op)
-        }
-    marked = module.clone()
-    for var, func in module.functions.items():
-        if var.name_hint in bound:
-            marked.update_func(var, func.with_attr("tir.is_scheduled", True))
-    rules = [getattr(dlight.gpu, name)() for name in _RULES]
-    return dlight.ApplyDefaultSchedule(*rules)(marked)

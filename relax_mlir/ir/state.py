@@ -33,6 +33,13 @@ class ModuleState:
             copy.body.append(op.operation.clone())
         return ModuleState(copy, dict(self.constants), self.target, dict(self.attributes))
 
+    def take_operations(self, other: ModuleState) -> None:
+        """Hold copies of another module's operations in place of one's own."""
+        for op in list(self.module.body.operations):
+            op.operation.erase()
+        for op in other.module.body.operations:
+            self.module.body.append(op.operation.clone())
+
     def functions(self) -> list[ir.Operation]:
         """The `func.func` operations of the module in order."""
         body = self.module.body.operations

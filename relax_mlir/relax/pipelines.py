@@ -6,9 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 from relax_mlir.errors import PassError
+from relax_mlir.ir.module import IRModule
 from relax_mlir.lowering.relax.remove_vdevice import RemoveVDevice
 from relax_mlir.relax import transform
 from relax_mlir.target import Target
+from relax_mlir.transform.context import PassContext
 from relax_mlir.transform.passes import (
     LoweringPass,
     ModulePass,
@@ -105,9 +107,14 @@ def register_pipeline(name: str) -> Callable[[Callable[..., Pass]], Callable[...
 def default_gpu_pipeline() -> Pass:
     """What compiling for a GPU runs: no layouts for CPUs, and a default schedule for each function
     that binds no threads, for the target that is current when it runs."""
-    from relax_mlir.driver.gpu_pipeline import schedule_unbound
+    from relax_mlir import dlight
+    from relax_mlir.dlight.base.transform import schedule_unbound
 
-    schedule = ModulePass(lambda mod, _: schedule_unbound(mod), PassInfo(0, "ScheduleUnbound"))
+    def apply(mod: IRModule, ctx: PassContext) -> IRModule:
+        del ctx
+        return schedule_unbound(mod, dlight.gpu.RULES)
+
+    schedule = ModulePass(apply, PassInfo(0, "ScheduleUnbound"))
     return Sequential([PassPipeline("relax-gpu-default"), schedule], name="default_gpu")
 
 

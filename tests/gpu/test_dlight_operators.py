@@ -21,7 +21,7 @@ import pytest
 import relax_mlir
 from relax_mlir import dlight, mlir, relax
 from relax_mlir.dialects.tir.loops import ForOp
-from relax_mlir.driver.gpu_pipeline import schedule_unbound
+from relax_mlir.dlight.base.transform import schedule_unbound
 from relax_mlir.ir import IRModule
 from relax_mlir.target import Target
 from relax_mlir.tir import PrimFunc
@@ -66,7 +66,7 @@ def chosen() -> list[Case]:
 
 def test_every_function_is_bound_to_threads() -> None:
     with Target("cuda"):
-        scheduled = schedule_unbound(legalized(CASES[::6]))
+        scheduled = schedule_unbound(legalized(CASES[::6]), dlight.gpu.RULES)
     scheduled.verify()
     functions = [f for f in scheduled.functions.values() if isinstance(f, PrimFunc)]
     assert len(functions) > 120

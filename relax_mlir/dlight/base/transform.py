@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from relax_mlir import mlir
 from relax_mlir.dlight.base.schedule_rule import ScheduleRule
 from relax_mlir.errors import PassError, ScheduleError
 from relax_mlir.ir.function import BaseFunc
 from relax_mlir.ir.module import IRModule
+from relax_mlir.lowering.tir_to_gpu.kernel_roots import thread_loops
+from relax_mlir.mlir import ir
 from relax_mlir.target import Target
 from relax_mlir.tir import PrimFunc
 from relax_mlir.tir.schedule import Schedule
@@ -49,6 +52,24 @@ class ApplyDefaultSchedule(Pass):
             scheduled = schedules[0].mod["main"]
             result.update_func(var, _marked(scheduled, func))
         return result
+
+
+def schedule_unbound(module: IRModule, rules: Sequence[ScheduleRule]) -> IRModule:
+    """The module with a default schedule in each TensorIR function that binds no thread.
+
+    The target is the current one; see `ApplyDefaultSchedule`.
+    """
+    with mlir.scope():
+        bound = {
+            ir.StringAttr(op.attributes["sym_name"]).value
+            for op in module.state.functions()
+            if "tir.attrs" in op.attributes and thread_loops(op)
+        }
+    marked = module.clone()
+    for var, func in module.functions.items():
+        if var.name_hint in bound:
+            marked.update_func(var, func.with_attr(IS_SCHEDULED, True))
+    return ApplyDefaultSchedule(*rules)(marked)
 
 
 def _is_scheduled(func: PrimFunc) -> bool:

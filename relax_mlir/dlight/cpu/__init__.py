@@ -3,4 +3,7 @@
 from relax_mlir.dlight.cpu.gemv import GEMV
 from relax_mlir.dlight.cpu.reduction import Reduction
 
-__all__ = ["GEMV", "Reduction"]
+RULES = (GEMV(), Reduction())
+"""The rules in the order in which they are tried."""
+
+__all__ = ["GEMV", "RULES", "Reduction"]

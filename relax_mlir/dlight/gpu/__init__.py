@@ -9,8 +9,15 @@ from relax_mlir.dlight.gpu.reduction import Reduction
 from relax_mlir.dlight.gpu.rmsnorm import RMSNorm
 from relax_mlir.dlight.gpu.transpose import Transpose
 
+RULES = (
+    Matmul(), GEMV(), LowBatchGEMV(), Reduction(), GeneralReduction(), RMSNorm(), Transpose(),
+    Fallback(),
+)  # fmt: skip
+"""The rules in the order in which they are tried; the last one accepts every function."""
+
 __all__ = [
     "GEMV",
+    "RULES",
     "Fallback",
     "GeneralReduction",
     "LowBatchGEMV",
