@@ -386,7 +386,8 @@ def _explain(error: Error, before: ModuleState, elements: Sequence[Element]) -> 
     name = _name(failing)
     if isinstance(error, PassError) and f"'{name}'" not in error.message:
         cause = error.__cause__
-        error = PassError(f"pass '{name}' failed: {error.message}", span=error.span)
+        message = f"pass '{name}' failed: {error.message}"
+        error = PassError(message, span=error.span, hint=error.hint)
         error.__cause__ = cause
     error.pass_name = name
     error.reproducer = reproducer(text, Pipeline((failing,)))

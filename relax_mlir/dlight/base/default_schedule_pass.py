@@ -43,7 +43,7 @@ class ApplyDefaultSchedulePass(Pass):
         for name in self.rules:
             if name not in known:
                 raise PassError(
-                    f"{self.name}: no rule is called '{name}'",
+                    f"no rule is called '{name}'",
                     hint=f"there are: {', '.join(known)}",
                 )
         return [known[name] for name in self.rules]

@@ -10,5 +10,5 @@
 # CPU: def main(
 # CPU-NOT: is_scheduled
 
-# UNKNOWN: tir-apply-default-schedule: no rule is called 'gpu.Gemm'
-# UNKNOWN: there are: cpu.GEMV, cpu.Reduction, gpu.Matmul
+# UNKNOWN: pass 'tir-apply-default-schedule' failed: no rule is called 'gpu.Gemm'
+# UNKNOWN-SAME: hint: there are: cpu.GEMV, cpu.Reduction, gpu.Matmul
