@@ -281,7 +281,7 @@ def test_vectors_of_every_length_and_type(dtype: str, extent: int) -> None:
         f"for i in T.vectorized({extent}):\n    B[i] = A[i] * A[i] + A[i]",
         A=((extent,), dtype), B=((extent,), dtype),
     )  # fmt: skip
-    assert "vector.load" in lowered(module)
+    assert ("vector.load" in lowered(module)) == (extent > 1)  # one lane is no vector
     storage = ml_dtypes.bfloat16 if dtype == "bfloat16" else np.dtype(dtype)
     a = np.random.default_rng(0).integers(-5, 6, extent).astype(storage)
     result = tensor(np.zeros(extent, storage))

@@ -181,3 +181,22 @@ def test_the_default_pipeline_of_a_gpu_schedules() -> None:
     out = relax.VirtualMachine(built, device)["main"](relax_mlir.runtime.tensor(x, device))
     e = np.exp(x - x.max(1, keepdims=True))
     np.testing.assert_allclose(out.numpy(), 2 * e / e.sum(1, keepdims=True), rtol=1e-5)
+
+
+@pytest.mark.parametrize("shape", [(2, 512, 512), (12, 128, 128), (512, 12, 64), (3, 5, 7)])
+def test_sums_are_spread_where_splits_do_not_divide_each_other(shape: tuple[int, ...]) -> None:
+    """No sum is left to one thread, however the loops that were fused come apart: at places that
+    divide the number of threads (a power of two), or not."""
+
+    @T.prim_func
+    def main(A: T.Buffer((*shape, 4), "float32"), C: T.Buffer(shape, "float32")):
+        for i, j, k, r in T.grid(*shape, 4):
+            with T.block("C"):
+                vi, vj, vk, vr = T.axis.remap("SSSR", [i, j, k, r])
+                with T.init():
+                    C[vi, vj, vk] = T.float32(0)
+                C[vi, vj, vk] += A[vi, vj, vk, vr]
+
+    blocks = -(-int(np.prod(shape)) // 1024)
+    (axes,) = axes_of_nests(schedule(IRModule({"main": main})))
+    assert axes == {"blockIdx.x": blocks, "threadIdx.x": 1024}

@@ -22,9 +22,11 @@ from relax_mlir.tir.schedule.index import (
     Leaf,
     atom_bounds,
     floordiv,
+    leaf,
     proves_nonnegative,
     value_bounds,
 )
+from relax_mlir.tir.schedule.sets import is_injective
 
 
 def determined(expressions: Iterable[Index], free: Iterable[ir.Value] = ()) -> set[ir.Value]:
@@ -113,10 +115,15 @@ def varying(values: Iterable[ir.Value]) -> list[ir.Value]:
 
 def bindings_determine(block: BlockOp, loop_vars: Iterable[ir.Value]) -> bool:
     """True when no two iterations of the loops run the same instance of the block."""
-    outside = [leaf for b in bindings_of(block) for leaf in b.leaves()]
-    inner = set(loop_vars)
-    found = determined(bindings_of(block), [v for v in outside if v not in inner])
-    return all(value in found for value in varying(inner))
+    bindings = bindings_of(block)
+    inner = list(dict.fromkeys(loop_vars))
+    used = [value for binding in bindings for value in binding.leaves()]
+    outside = [value for value in dict.fromkeys(used) if value not in inner]
+    found = determined(bindings, outside)
+    if all(value in found for value in varying(inner)):
+        return True
+    # Digits that are cut at places which do not divide each other.
+    return is_injective([*bindings, *map(leaf, outside)], [*inner, *outside])
 
 
 def same_iteration(

@@ -378,7 +378,26 @@ def floordiv(num: Index, den: Index) -> Index:
     nested = _single_apply(rest, "floordiv")
     if nested is not None and (nested.right.as_constant() or 0) > 0:
         return quotient + floordiv(nested.left, nested.right * c)
+    large = _without_small_terms(rest, c)
+    if large is not None:
+        return quotient + floordiv(*large)
     return quotient + atom_index(Apply("floordiv", rest, den))
+
+
+def _without_small_terms(num: Index, c: int) -> tuple[Index, Index] | None:
+    """`num // c` as (numerator, divisor) where terms that make no difference are left out: the
+    others have a factor in common with `c` that those stay below."""
+    common = c
+    ordered = sorted(num.terms.items(), key=lambda term: -abs(term[1]))
+    for count, (_, k) in enumerate(ordered, 1):
+        common = gcd(common, k)
+        if common == 1:
+            return None
+        low, high = Index(dict(ordered[count:]), num.constant).bounds()
+        if low is not None and high is not None and low >= 0 and high < common:
+            kept = Index({m: k // common for m, k in ordered[:count]})
+            return kept, Index({}, c // common)
+    return None
 
 
 def mod(num: Index, den: Index) -> Index:
