@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -295,10 +296,17 @@ class _FunctionLowering:
         return self._only_consumer(op, nest.operands[nest.body.results[0]].value, following)
 
     def _only_consumer(
-        self, op: ir.Operation, buffer: ir.Value, following: list[ir.Operation]
+        self,
+        op: ir.Operation,
+        buffer: ir.Value,
+        following: list[ir.Operation],
+        besides: Collection[ir.Operation] = (),
     ) -> ir.Operation | None:
-        """The operation that alone reads a temporary that `op` writes, if it can run with it."""
-        readers = self.uses.remaining_users(buffer, op)
+        """The operation that alone reads a temporary that `op` writes, if it can run with it.
+
+        besides: users that go with `op`, as what sets the temporary to its initial value.
+        """
+        readers = [user for user in self.uses.remaining_users(buffer, op) if user not in besides]
         if not self.uses.is_temporary(buffer) or len(readers) != 1:
             return None
         consumer = readers[0]
@@ -388,7 +396,7 @@ class _FunctionLowering:
         self._emit_fills(win.data, win.weight)
         out = nest.body.results[0]
         epilogue: Stage | None = None
-        consumer = self._only_consumer(op, nest.operands[out].value, following)
+        consumer = self._only_consumer(op, nest.operands[out].value, following, [win.fill])
         following_nest = None if consumer is None else parse(consumer)
         joined = None if following_nest is None else with_epilogue(nest, following_nest)
         if (

@@ -12,12 +12,38 @@ from dataclasses import replace
 
 from relax_mlir.lowering.linalg_to_vector.body import body_cost
 from relax_mlir.lowering.linalg_to_vector.builder import Builder, Index
-from relax_mlir.lowering.linalg_to_vector.loop_nest import Extent, LoopNest
+from relax_mlir.lowering.linalg_to_vector.loop_nest import ZERO, Extent, LoopNest, Operand
 
-__all__ = ["MIN_WORK", "choose_split", "emit_split", "restricted"]
+__all__ = ["MIN_WORK", "choose_split", "emit_split", "is_worth_dividing", "restricted"]
 
-# Starting and joining threads takes some microseconds: so many operations must be worth it.
+# Starting and joining threads takes two microseconds: operations of ten must be worth it.
 MIN_WORK = 1 << 21
+# Reading or writing an element outside of the first cache takes the time of so many operations.
+_ELEMENT = 16
+
+
+def is_worth_dividing(nest: LoopNest) -> bool:
+    """Whether a nest is of known size and takes long enough: for its operations, or for what it
+    reads and writes."""
+    sizes = [extent.static for extent in nest.extents]
+    known = [size for size in sizes if size is not None]
+    if len(known) < len(sizes):
+        return False
+    operations = max(1, body_cost(nest.body.block)) * math.prod(known)
+    elements = sum(_elements(operand, known) for operand in nest.operands)
+    return max(operations, _ELEMENT * elements) >= MIN_WORK
+
+
+def _elements(operand: Operand, sizes: Sequence[int]) -> int:
+    """About how many elements of an operand a nest of these sizes touches."""
+    if operand.is_scalar:
+        return 0
+    walks = zip(sizes, operand.strides, strict=True)
+    moves = [(size, abs(stride.factor)) for size, stride in walks if stride != ZERO]
+    steps = math.prod(size for size, _ in moves)
+    # Windows overlap: no more than what lies between the first element and the last.
+    span = 1 + sum((size - 1) * stride for size, stride in moves)
+    return min(steps, span)
 
 
 def choose_split(
@@ -25,15 +51,10 @@ def choose_split(
 ) -> tuple[int, int] | None:
     """The first of `dims` (dimension, multiple that pieces should have) that gives every core a
     piece; None if the nest is too small, or of a size that is only known at run time."""
-    sizes = [extent.static for extent in nest.extents]
-    if num_cores < 2 or None in sizes:
-        return None
-    cost = max(1, body_cost(nest.body.block))
-    work = cost * math.prod(size for size in sizes if size is not None)
-    if work < MIN_WORK:
+    if num_cores < 2 or not is_worth_dividing(nest):
         return None
     for dim, multiple in dims:
-        size = sizes[dim]
+        size = nest.extents[dim].static
         assert size is not None
         if dim not in nest.index_dims and size >= num_cores * multiple:
             return dim, multiple

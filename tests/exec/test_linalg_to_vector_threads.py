@@ -87,3 +87,34 @@ def test_nests(
 
 def test_small_work_stays_on_one_core() -> None:
     assert "scf.parallel" not in compile_kernel(product(1, 16, 16, 16), num_cores=2).vector_text
+
+
+def test_a_weight_that_is_read_once_is_shared_out() -> None:
+    """The product of a vector and a matrix: few operations, but much to read."""
+    shape = (1, 1, 1000, 512)
+    kernel = compile_kernel(product(*shape), num_cores=2)
+    assert "scf.parallel" in kernel.vector_text
+    rng = np.random.default_rng(1)
+    a, b = (rng.standard_normal(s).astype(np.float32) for s in ((1, 1, 512), (1, 512, 1000)))
+    c = np.zeros((1, 1, 1000), np.float32)
+    kernel(a, b, np.ones(1000, np.float32), c)
+    np.testing.assert_allclose(c, a.astype(np.float64) @ b + 1, rtol=1e-3, atol=1e-3)
+
+
+def add(kernel: KernelText) -> None:
+    kernel.generic(
+        [("a", "d0, d1"), ("c", "d0, d1")], 1, "pp", ["%r = arith.addf %x0, %x0 : f32"], "%r : f32"
+    )
+
+
+@pytest.mark.parametrize(("rows", "divided"), [(100, False), (400, True)])
+def test_cheap_nests_are_divided_for_what_they_move(rows: int, divided: bool) -> None:
+    shape = (rows, 257)
+    kernel = KernelText({"a": memref(shape), "c": memref(shape)})
+    add(kernel)
+    compiled = compile_kernel(kernel, num_cores=2)
+    assert ("scf.parallel" in compiled.vector_text) == divided
+    a = np.random.default_rng(0).standard_normal(shape).astype(np.float32)
+    c = np.zeros(shape, np.float32)
+    compiled(a, c)
+    np.testing.assert_array_equal(c, 2 * a)

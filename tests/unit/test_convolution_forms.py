@@ -8,6 +8,7 @@ import pytest
 from relax_mlir.errors import Error, PassError
 from relax_mlir.lowering.linalg_to_vector.convolution.cost import (
     choose_register_tile,
+    chunk_rows,
     even_pieces,
 )
 from relax_mlir.lowering.linalg_to_vector.convolution.forms import ConvolutionShape, choose_form
@@ -114,3 +115,23 @@ def test_row_tiles_select_taps() -> None:
     assert (first.start, first.taps) == (0, ((1, 2), (0, 1, 2), (0, 1, 2)))
     assert (middle.start, middle.size, middle.count, middle.taps) == (3, 3, 2, None)
     assert (last.start, last.taps) == (9, ((0, 1, 2), (0, 1, 2), (0, 1)))
+
+
+@pytest.mark.parametrize(
+    ("tiles", "most", "cores", "rows"),
+    [
+        (14, 3, 1, 2),  # equal chunks rather than a rest
+        (14, 5, 1, 5),  # but not by halving them
+        (14, 2, 2, 1),  # seven rows for each core, not eight and six
+        (7, 2, 2, 2),  # four and three either way
+        (4, 2, 2, 2),
+        (2, 2, 2, 1),
+        (14, 4, 3, 1),
+    ],
+)
+def test_rows_of_tiles_are_shared_out_evenly(tiles: int, most: int, cores: int, rows: int) -> None:
+    assert chunk_rows(tiles, most, 1, cores) == rows
+
+
+def test_too_few_rows_of_tiles_stay_together() -> None:
+    assert chunk_rows(2, 2, 2, 2) == 2

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from relax_mlir.lowering.linalg_to_vector.convolution.matching import Convolution
 from relax_mlir.lowering.linalg_to_vector.convolution.winograd_matching import Winograd
@@ -14,6 +15,7 @@ __all__ = [
     "VECTOR_COUNTS",
     "RegisterTile",
     "choose_register_tile",
+    "chunk_rows",
     "depthwise_pixels",
     "even_pieces",
     "positions",
@@ -152,13 +154,28 @@ def depthwise_pixels(conv: Convolution, target: CPUTarget) -> int:
     return max(1, min(_MAX_PIXELS, free, max(4, 100 // taps)))
 
 
-def winograd_tile_rows(win: Winograd, target: CPUTarget) -> int:
+def winograd_tile_rows(win: Winograd, target: CPUTarget, cores: int = 1) -> int:
     """Rows of tiles that go through all steps of a Winograd convolution together: few enough that
-    transformed data and products stay in the second-level cache, enough to fill register tiles."""
+    transformed data and products stay in the second-level cache, enough to fill register tiles, and
+    so many that all `cores` have about as much to do."""
     products = win.rows.products * win.columns.products
     row = win.columns.tiles * products * (win.channels + win.outputs) * 4
     rows = max(1, min(win.rows.tiles, int(0.6 * target.l2_bytes) // row))
     least = max(1, -(-CHAINS // win.columns.tiles))
     rows = min(win.rows.tiles, max(rows, least))
-    whole = [r for r in range(rows, 0, -1) if win.rows.tiles % r == 0]
-    return whole[0] if 2 * whole[0] > rows else rows
+    return chunk_rows(win.rows.tiles, rows, least, cores)
+
+
+def chunk_rows(tiles: int, most: int, least: int, cores: int) -> int:
+    """Into how many rows of tiles, `most` if nothing speaks against it, to cut a number of them:
+    the busiest of `cores` should have little more to do than the others, else chunks be equal."""
+    if cores > 1 and cores * least <= tiles:
+        return min(range(most, least - 1, -1), key=partial(_busiest_core, tiles, cores))
+    whole = [rows for rows in range(most, 0, -1) if tiles % rows == 0]
+    return whole[0] if 2 * whole[0] > most else most
+
+
+def _busiest_core(tiles: int, cores: int, rows: int) -> int:
+    """Rows of tiles that the core with the most of them has, when chunks have `rows` of them."""
+    chunks = -(-tiles // rows)
+    return min(tiles, -(-chunks // cores) * rows)

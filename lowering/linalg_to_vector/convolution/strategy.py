@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -22,7 +21,7 @@ from relax_mlir.lowering.linalg_to_vector.convolution.matching import Convolutio
 from relax_mlir.lowering.linalg_to_vector.convolution.pooling import emit_pooling
 from relax_mlir.lowering.linalg_to_vector.cpu_target import CPUTarget
 from relax_mlir.lowering.linalg_to_vector.loop_nest import ZERO
-from relax_mlir.lowering.linalg_to_vector.parallel import MIN_WORK, emit_split
+from relax_mlir.lowering.linalg_to_vector.parallel import emit_split, is_worth_dividing
 from relax_mlir.mlir import ir
 
 __all__ = ["emit_convolution"]
@@ -48,11 +47,10 @@ def emit_convolution(
     def whole(part: tuple[Index, Index] | None = None) -> None:
         emit(b, conv, target, initial, part)
 
-    sizes = [extent.static for extent in conv.nest.extents]
-    known = [size for size in sizes if size is not None]
-    if target.num_cores < 2 or len(known) < len(sizes) or math.prod(known) < MIN_WORK:
+    if target.num_cores < 2 or not is_worth_dividing(conv.nest):
         whole()
         return
+    known = [extent.static or 0 for extent in conv.nest.extents]
     cores = target.num_cores
 
     def piece_of(dim: int, multiple: int) -> Callable[[], None]:

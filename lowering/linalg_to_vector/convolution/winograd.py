@@ -78,7 +78,7 @@ class _Emitter:
         self.vector = b.vector_type(self.lanes, self.element)
         self.count = win.rows.products * win.columns.products
         self.width = -(-win.outputs // self.lanes) * self.lanes
-        self.rows = winograd_tile_rows(win, target)
+        self.rows = winograd_tile_rows(win, target, target.num_cores if self._is_divided() else 1)
         self.data = b.flat_view(win.data)
         self.weight = b.flat_view(win.weight)
         self.accesses = nest.emit_accesses(b, self._needed())
@@ -110,7 +110,7 @@ class _Emitter:
     def _is_divided(self) -> bool:
         win = self.win
         tiles = win.rows.tiles * win.columns.tiles
-        work = self.count * tiles * win.channels * win.outputs
+        work = 2 * self.count * tiles * win.channels * win.outputs
         return self.target.num_cores > 1 and work >= MIN_WORK
 
     def _chunks(self, image: Index, start: Index, end: Index) -> None:
