@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from relax_mlir.lowering.relax_to_host.objects import VM_BUILTINS
+from relax_mlir.runtime import kv_state
 from relax_mlir.runtime import numpy_bridge as bridge
 from relax_mlir.runtime.builtin_functions import formatted
 from relax_mlir.runtime.registry import get_global_func, register_global_func
@@ -107,6 +108,7 @@ for _name, _function in {
     "attention_kv_cache_array_popn": _popn,
     "invoke_debug_func": _debug,
     "debug_print": _debug_print,
+    **kv_state.FUNCTIONS,
 }.items():
     assert f"vm.builtin.{_name}" in VM_BUILTINS  # the names that compiled code finds here
     register_global_func(f"relax_mlir.vm.builtin.{_name}", _function, override=True)
