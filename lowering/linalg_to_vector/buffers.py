@@ -43,12 +43,19 @@ class BufferUses:
         """Whether only operations that name the buffer can touch it."""
         if any(use.owner.operation.name in _VIEWS for use in buffer.uses):
             return False
-        return _is_allocation(buffer) or (self.noalias and self._is_argument(buffer))
+        return self._is_separate(buffer)
 
     def may_overlap(self, first: ir.Value, second: ir.Value) -> bool:
-        if first == second:
+        buffers = _viewed(first), _viewed(second)
+        if buffers[0] == buffers[1]:
             return True
+        if all(map(self._is_separate, buffers)):
+            return False
         return not (self.is_private(first) or self.is_private(second))
+
+    def _is_separate(self, buffer: ir.Value) -> bool:
+        """Whether the buffer, which is no view, overlaps no other such buffer."""
+        return _is_allocation(buffer) or (self.noalias and self._is_argument(buffer))
 
     def _is_argument(self, buffer: ir.Value) -> bool:
         return isinstance(buffer.owner, ir.Block) and buffer.owner == self.entry
@@ -141,6 +148,15 @@ def outputs_of(op: ir.Operation) -> list[ir.Value]:
 def _is_allocation(value: ir.Value) -> bool:
     owner = defining_op(value)
     return owner is not None and owner.name in ALLOCATIONS
+
+
+def _viewed(buffer: ir.Value) -> ir.Value:
+    """The buffer behind a view, or a view of that."""
+    owner = defining_op(buffer)
+    while owner is not None and owner.name in _VIEWS:
+        buffer = owner.operands[0]
+        owner = defining_op(buffer)
+    return buffer
 
 
 def _is_movable(value: ir.Value) -> bool:

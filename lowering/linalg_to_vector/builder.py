@@ -8,13 +8,22 @@ memrefs over the whole buffer, with linear offsets.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 from relax_mlir.mlir import ir
 
-__all__ = ["Builder", "FlatView", "Index", "defining_op", "is_zero_constant", "next_power_of_two"]
+__all__ = [
+    "Builder",
+    "FlatView",
+    "Index",
+    "defining_op",
+    "is_zero_constant",
+    "next_power_of_two",
+    "reinterpreted",
+]
 
 Index = int | ir.Value
 
@@ -38,6 +47,25 @@ class FlatView:
 
     value: ir.Value
     element_type: ir.Type
+
+
+def reinterpreted(
+    memref: ir.Value, type_: ir.MemRefType, sizes: Sequence[ir.Value] = ()
+) -> ir.Value:
+    """A row-major buffer as one of another row-major type, at the insertion point; `sizes` has the
+    first size where the type does not know it."""
+    shape = list(type_.shape)
+    attributes = {
+        "static_offsets": ir.DenseI64ArrayAttr.get([0]),
+        "static_sizes": ir.DenseI64ArrayAttr.get(shape),
+        "static_strides": ir.DenseI64ArrayAttr.get(
+            [math.prod(shape[dim + 1 :]) for dim in range(len(shape))]
+        ),
+        "operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 0, len(sizes), 0]),
+    }
+    return ir.Operation.create(
+        "memref.reinterpret_cast", [type_], [memref, *sizes], attributes
+    ).result
 
 
 class Builder:
@@ -325,18 +353,10 @@ class Builder:
         size: Index = 1
         for dim in range(type_.rank):
             size = self.mul(size, self.memref_dim(memref, dim))
-        static = isinstance(size, int)
         shape = [size if isinstance(size, int) else ir.ShapedType.get_dynamic_size()]
         flat = ir.MemRefType.get(shape, type_.element_type, memory_space=type_.memory_space)
-        attributes = {
-            "static_offsets": ir.DenseI64ArrayAttr.get([0]),
-            "static_sizes": ir.DenseI64ArrayAttr.get(shape),
-            "static_strides": ir.DenseI64ArrayAttr.get([1]),
-            "operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 0, 0 if static else 1, 0]),
-        }
-        operands = [memref] if static else [memref, self.index(size)]
-        value = self.op("memref.reinterpret_cast", flat, operands, attributes)
-        return FlatView(value, type_.element_type)
+        sizes = [] if isinstance(size, int) else [size]
+        return FlatView(reinterpreted(memref, flat, sizes), type_.element_type)
 
     def scratch(self, elements: Index, element_type: ir.Type) -> FlatView:
         """A flat temporary, aligned to a cache line."""

@@ -13,6 +13,7 @@ from relax_mlir.lowering.linalg_to_vector.buffers import (
 from relax_mlir.lowering.linalg_to_vector.cpu_target import host_cpu
 from relax_mlir.lowering.linalg_to_vector.inline_producer import inline_producer
 from relax_mlir.lowering.linalg_to_vector.loop_nest import LoopNest, parse
+from relax_mlir.lowering.linalg_to_vector.reshape_views import replace_reshapes
 from relax_mlir.lowering.linalg_to_vector.strategies import find_strategy
 from relax_mlir.lowering.passes import ModuleState, Pass, register_pass
 from relax_mlir.mlir import ir
@@ -31,7 +32,8 @@ class LinalgFuseElementwise(Pass):
     A producer whose result lies in a temporary is inlined into its readers: if it only moves
     data (then contractions read the source in place), if it has one reader that reads every element
     once, or if it is cheap; unless a reader could then no longer be vectorized.  What consumes a
-    contraction is left as it is, for `linalg-to-vector` to fuse into the contraction's tiles.
+    contraction is left as it is, for `linalg-to-vector` to fuse into the contraction's tiles.  What
+    then still copies an argument only to reshape it becomes a view.
     """
 
     def run(self, state: ModuleState) -> None:
@@ -49,6 +51,7 @@ class _FunctionFusion:
 
     def run(self) -> None:
         self._fuse_region(self.function.regions[0])
+        replace_reshapes(self.uses.entry, self.uses)
         erase_unused_buffers(self.function)
 
     def _fuse_region(self, region: ir.Region) -> None:

@@ -72,3 +72,84 @@ func.func @overwritten(%a: memref<8xf32>, %c: memref<8xf32>) attributes {tir.noa
   }
   return
 }
+
+// Rows in two halves: what each half's sum and the product read is the argument in another shape, and
+// the result is written in that shape.
+// CHECK-LABEL: func.func @reshaped
+// CHECK: %[[X:.*]] = memref.reinterpret_cast %arg0 to offset: [0], sizes: [4, 2, 8], strides: [16, 8, 1]
+// CHECK: %[[S:.*]] = memref.alloc() : memref<4x2xf32>
+// CHECK: %[[Y:.*]] = memref.reinterpret_cast %arg1 to offset: [0], sizes: [4, 2, 8], strides: [16, 8, 1]
+// CHECK-NOT: memref.alloc
+// CHECK: linalg.generic
+// CHECK-SAME: ins(%[[X]] : memref<4x2x8xf32>) outs(%[[S]] : memref<4x2xf32>)
+// CHECK: linalg.generic
+// CHECK-SAME: ins(%[[X]], %[[S]] : memref<4x2x8xf32>, memref<4x2xf32>) outs(%[[Y]] : memref<4x2x8xf32>)
+// CHECK-NOT: linalg.generic
+// CHECK: return
+func.func @reshaped(%x: memref<4x16xf32>, %y: memref<4x16xf32>) attributes {tir.noalias} {
+  %zero = arith.constant 0.0 : f32
+  %t = memref.alloc() : memref<4x2x8xf32>
+  %s = memref.alloc() : memref<4x2xf32>
+  %r = memref.alloc() : memref<4x2x8xf32>
+  linalg.generic {indexing_maps = [affine_map<(i, h, j) -> (i, h * 8 + j)>, affine_map<(i, h, j) -> (i, h, j)>], iterator_types = ["parallel", "parallel", "parallel"]} ins(%x : memref<4x16xf32>) outs(%t : memref<4x2x8xf32>) {
+  ^bb0(%v: f32, %o: f32):
+    linalg.yield %v : f32
+  }
+  linalg.fill ins(%zero : f32) outs(%s : memref<4x2xf32>)
+  linalg.generic {indexing_maps = [affine_map<(i, h, j) -> (i, h, j)>, affine_map<(i, h, j) -> (i, h)>], iterator_types = ["parallel", "parallel", "reduction"]} ins(%t : memref<4x2x8xf32>) outs(%s : memref<4x2xf32>) {
+  ^bb0(%v: f32, %o: f32):
+    %a = arith.addf %o, %v : f32
+    linalg.yield %a : f32
+  }
+  linalg.generic {indexing_maps = [affine_map<(i, h, j) -> (i, h, j)>, affine_map<(i, h, j) -> (i, h)>, affine_map<(i, h, j) -> (i, h, j)>], iterator_types = ["parallel", "parallel", "parallel"]} ins(%t, %s : memref<4x2x8xf32>, memref<4x2xf32>) outs(%r : memref<4x2x8xf32>) {
+  ^bb0(%v: f32, %w: f32, %o: f32):
+    %a = arith.mulf %v, %w : f32
+    linalg.yield %a : f32
+  }
+  linalg.generic {indexing_maps = [affine_map<(i, k) -> (i, k floordiv 8, k mod 8)>, affine_map<(i, k) -> (i, k)>], iterator_types = ["parallel", "parallel"]} ins(%r : memref<4x2x8xf32>) outs(%y : memref<4x16xf32>) {
+  ^bb0(%v: f32, %o: f32):
+    linalg.yield %v : f32
+  }
+  return
+}
+
+// The argument is overwritten while its reshaped copy is still read, and may be the other argument:
+// the copies stay.
+// CHECK-LABEL: func.func @reshaped_and_overwritten
+// CHECK-NOT: memref.reinterpret_cast
+// CHECK: return
+func.func @reshaped_and_overwritten(%x: memref<4x16xf32>, %y: memref<4x2xf32>) attributes {tir.noalias} {
+  %zero = arith.constant 0.0 : f32
+  %t = memref.alloc() : memref<4x2x8xf32>
+  linalg.generic {indexing_maps = [affine_map<(i, h, j) -> (i, h * 8 + j)>, affine_map<(i, h, j) -> (i, h, j)>], iterator_types = ["parallel", "parallel", "parallel"]} ins(%x : memref<4x16xf32>) outs(%t : memref<4x2x8xf32>) {
+  ^bb0(%v: f32, %o: f32):
+    linalg.yield %v : f32
+  }
+  linalg.fill ins(%zero : f32) outs(%x : memref<4x16xf32>)
+  linalg.fill ins(%zero : f32) outs(%y : memref<4x2xf32>)
+  linalg.generic {indexing_maps = [affine_map<(i, h, j) -> (i, h, j)>, affine_map<(i, h, j) -> (i, h)>], iterator_types = ["parallel", "parallel", "reduction"]} ins(%t : memref<4x2x8xf32>) outs(%y : memref<4x2xf32>) {
+  ^bb0(%v: f32, %o: f32):
+    %a = arith.addf %o, %v : f32
+    linalg.yield %a : f32
+  }
+  return
+}
+
+// CHECK-LABEL: func.func @reshaped_and_perhaps_overlapping
+// CHECK-NOT: memref.reinterpret_cast
+// CHECK: return
+func.func @reshaped_and_perhaps_overlapping(%x: memref<4x16xf32>, %y: memref<4x2xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %t = memref.alloc() : memref<4x2x8xf32>
+  linalg.generic {indexing_maps = [affine_map<(i, h, j) -> (i, h * 8 + j)>, affine_map<(i, h, j) -> (i, h, j)>], iterator_types = ["parallel", "parallel", "parallel"]} ins(%x : memref<4x16xf32>) outs(%t : memref<4x2x8xf32>) {
+  ^bb0(%v: f32, %o: f32):
+    linalg.yield %v : f32
+  }
+  linalg.fill ins(%zero : f32) outs(%y : memref<4x2xf32>)
+  linalg.generic {indexing_maps = [affine_map<(i, h, j) -> (i, h, j)>, affine_map<(i, h, j) -> (i, h)>], iterator_types = ["parallel", "parallel", "reduction"]} ins(%t : memref<4x2x8xf32>) outs(%y : memref<4x2xf32>) {
+  ^bb0(%v: f32, %o: f32):
+    %a = arith.addf %o, %v : f32
+    linalg.yield %a : f32
+  }
+  return
+}
