@@ -1,7 +1,7 @@
 """Attention on a paged cache: `python kv_cache_program.py PACKAGE FILE` with relax_mlir or tvm.
 
-Both run the same steps on the same numbers; the results of all steps go to the file.  TVM's kernels for
-the CPU want pages of 16 tokens.
+Both run the same steps on the same numbers; the results of all steps go to the file.  TVM's kernels
+for the CPU want pages of 16 tokens.
 """
 
 from __future__ import annotations
