@@ -17,9 +17,7 @@ from relax_mlir.dialects.tir.loops import ForOp
 from relax_mlir.mlir import ir
 from relax_mlir.tir.schedule.affine_form import Constant, Form, affine_form
 from relax_mlir.tir.schedule.facts import known_facts, remembered
-
-Bounds: TypeAlias = "tuple[int | None, int | None]"
-UNBOUNDED: Bounds = (None, None)
+from relax_mlir.tir.schedule.intervals import UNBOUNDED, Bounds, of_function, of_product
 
 
 class Leaf(NamedTuple):
@@ -262,17 +260,10 @@ def value_bounds(value: ir.Value) -> Bounds:
 
 
 def _monomial_bounds(monomial: Monomial, ranges: Mapping[ir.Value, Bounds] | None) -> Bounds:
-    low, high = atom_bounds(monomial[0], ranges)
+    bounds = atom_bounds(monomial[0], ranges)
     for atom in monomial[1:]:
-        lo, hi = atom_bounds(atom, ranges)
-        if low is not None and high is not None and lo is not None and hi is not None:
-            corners = [a * b for a in (low, high) for b in (lo, hi)]
-            low, high = min(corners), max(corners)
-        elif low is not None and lo is not None and low >= 0 and lo >= 0:
-            low, high = low * lo, None
-        else:
-            low, high = UNBOUNDED
-    return low, high
+        bounds = of_product(bounds, atom_bounds(atom, ranges))
+    return bounds
 
 
 def atom_bounds(atom: Atom, ranges: Mapping[ir.Value, Bounds] | None = None) -> Bounds:
@@ -281,30 +272,7 @@ def atom_bounds(atom: Atom, ranges: Mapping[ir.Value, Bounds] | None = None) -> 
         if ranges is not None and atom.value in ranges:
             return ranges[atom.value]
         return value_bounds(atom.value)
-    (a, b), (c, d) = atom.left.bounds(ranges), atom.right.bounds(ranges)
-    if atom.function == "min":
-        low = None if a is None or c is None else min(a, c)
-        return low, _known(min, b, d)
-    if atom.function == "max":
-        high = None if b is None or d is None else max(b, d)
-        return _known(max, a, c), high
-    if atom.function == "mod":
-        high = None if d is None else d - 1
-        return 0, (high if b is None or a is None or a < 0 else _known(min, high, b))
-    return _quotient_bounds(a, b, c, d)
-
-
-def _quotient_bounds(a: int | None, b: int | None, c: int | None, d: int | None) -> Bounds:
-    if c is None or c <= 0:
-        return (0, b) if a is not None and a >= 0 else UNBOUNDED
-    low = None if a is None else (a // c if a < 0 else (a // d if d is not None else 0))
-    high = None if b is None else (b // c if b >= 0 else (b // d if d is not None else -1))
-    return low, high
-
-
-def _known(pick: Callable[..., int], a: int | None, b: int | None) -> int | None:
-    known = [x for x in (a, b) if x is not None]
-    return pick(known) if known else None
+    return of_function(atom.function, atom.left.bounds(ranges), atom.right.bounds(ranges))
 
 
 def proves_nonnegative(expr: Index, ranges: Mapping[ir.Value, Bounds] | None = None) -> bool:
