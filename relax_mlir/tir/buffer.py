@@ -59,7 +59,7 @@ class Buffer:
         self.data_alignment = data_alignment
         self.offset_factor = offset_factor
         self.buffer_type = buffer_type
-        self.axis_separators = tuple(axis_separators or ())
+        self.axis_separators = _separators(name, axis_separators or (), len(self.shape))
 
     def scope(self) -> str:
         """The storage scope."""
@@ -212,6 +212,15 @@ def _outer_strides(sizes: Sequence[PrimExpr], strides: Sequence[PrimExpr]) -> tu
     while len(known) < len(sizes):
         known.insert(0, operators.multiply(known[0], sizes[-len(known)]))
     return tuple(known)
+
+
+def _separators(name: str, axes: Sequence[Any], ndim: int) -> tuple[int, ...]:
+    """The dimensions before which storage of several dimensions goes on in its next one."""
+    found = tuple(int(getattr(axis, "value", axis)) for axis in axes)
+    if list(found) != sorted(found) or any(not 0 <= axis <= ndim for axis in found):
+        raise Error(f"buffer {name}: axis separators must increase from 0 to {ndim}, the number of "
+                    f"dimensions, given {list(found)}")  # fmt: skip
+    return found
 
 
 def _size(name: str, value: Any) -> PrimExpr:

@@ -35,6 +35,13 @@ from relax_mlir.tir.signature import Signature, memref_type
 _KIND_ALIASES = {"unroll": "unrolled", "vectorize": "vectorized", "parallelize": "parallel"}
 
 
+def loop_dtype(low: E.PrimExpr, extent: E.PrimExpr) -> str:
+    """The dtype of a loop's variable that its bounds say."""
+    if "int64" in (low.dtype, extent.dtype):
+        return "int64"
+    return extent.dtype if extent.dtype.startswith("uint") else "int32"
+
+
 class PrimFuncBuilder(MemoryStatements):
     """Builds one function; see the module's example.
 
@@ -61,6 +68,7 @@ class PrimFuncBuilder(MemoryStatements):
         self._signature = Signature(name)
         self._blocks: list[ir.Block] = [entry]
         self._frames: list[BlockFrame] = []
+        self._views: list[ir.Operation] = []
         self._last_prologue: ir.Operation | None = None
         self._last_if: scf.IfOp | None = None
 
@@ -229,7 +237,7 @@ class PrimFuncBuilder(MemoryStatements):
         if kind not in KINDS:
             raise Error(f"loop {name}: kind {kind!r} is none of {', '.join(KINDS)}")
         low, size = E.as_expr(min), E.as_expr(extent)
-        var = E.Var(name, dtype or ("int64" if "int64" in (low.dtype, size.dtype) else "int32"))
+        var = E.Var(name, dtype or loop_dtype(low, size))
         self._note(low)
         self._note(size)
         with self._statement():
@@ -309,6 +317,7 @@ class PrimFuncBuilder(MemoryStatements):
             raise Error("finish must be called once, outside all blocks and loops")
         self._finished = True
         symbol = self._attrs.pop("global_symbol", None)
+        self._erase_unused_views()
         with self.at_end():
             func.return_([])
             op = self._function

@@ -6,11 +6,12 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from relax_mlir.errors import Error
 from relax_mlir.tir import expr as E
 from relax_mlir.tir.buffer import BufferRegion
 from relax_mlir.tir.lanes import Scalable
 from relax_mlir.tir.low_level import DTYPE_FIRST, INTRINSICS, dtype_of_result
-from relax_mlir.tir.operators import lane_count
+from relax_mlir.tir.operators import BINARY_FUNCTIONS, lane_count
 
 _ATOM = 20
 # Operator text and precedence, Python's; comparisons do not chain.
@@ -72,6 +73,8 @@ def region_text(region: BufferRegion) -> str:
 
 def _text(expr: E.PrimExpr) -> tuple[str, int]:
     """The text and the precedence of its outermost operator."""
+    if isinstance(expr, E.BinaryExpr) and _folds(expr):
+        return f"T.{type(expr).__name__}({expr_text(expr.a)}, {expr_text(expr.b)})", _ATOM
     infix = _INFIX.get(type(expr))
     if infix is None and isinstance(expr, E.Call):
         infix = _INFIX_CALLS.get(expr.op)
@@ -85,6 +88,19 @@ def _text(expr: E.PrimExpr) -> tuple[str, int]:
             return _divide(expr)
         return f"T.{_FUNCTIONS[type(expr)]}({expr_text(expr.a)}, {expr_text(expr.b)})", _ATOM
     raise TypeError(f"no text for a {type(expr).__name__}")
+
+
+def _folds(expr: E.BinaryExpr) -> bool:
+    """True when the operator would give a simpler expression: then the node is spelled by name."""
+    if not isinstance(expr.a, _CONSTANTS) and not isinstance(expr.b, _CONSTANTS):
+        return False
+    try:
+        return not isinstance(BINARY_FUNCTIONS[type(expr)](expr.a, expr.b), type(expr))
+    except Error:  # it divides by zero
+        return True
+
+
+_CONSTANTS = (E.IntImm, E.FloatImm)
 
 
 def _infix(expr: Any, symbol: str, level: int) -> tuple[str, int]:

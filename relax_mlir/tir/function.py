@@ -77,5 +77,6 @@ def _parameter(
         [size(d) for d in described.get("tir.strides", [])],
         size(described["tir.offset"]) if "tir.offset" in described else None,
         described.get("tir.align", 0),
+        axis_separators=described.get("tir.axis_separators"),
     )
     return Var(name, "handle"), buffer

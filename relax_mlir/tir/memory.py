@@ -30,6 +30,7 @@ class MemoryStatements:
     emitter: ExprEmitter
     _signature: Signature
     _frames: list[Any]
+    _views: list[ir.Operation]
 
     if TYPE_CHECKING:
 
@@ -70,7 +71,17 @@ class MemoryStatements:
             result = subview(source, offsets, sizes, len(buffer.shape))
             result.owner.location = name_location(buffer.name, ir.Location.current)
             self._layout_symbols(buffer, result)
+            self._views.append(result.owner.operation)
         return self._known(buffer, result)
+
+    def _erase_unused_views(self) -> None:
+        """Views that nothing uses in the end: the Python function they were given to left them."""
+        for view in reversed(self._views):
+            readers = [use.owner.operation for use in view.results[0].uses]
+            for reader in readers:
+                if reader.name == "memref.extract_strided_metadata":
+                    _erase_unused(reader)
+            _erase_unused(view)
 
     def _describe(self, op: ir.Operation, buffer: Buffer) -> None:
         op.location = name_location(buffer.name, ir.Location.current)
@@ -219,3 +230,14 @@ def subview(
     return memref.SubViewOp(
         result, source, values[0], values[1], [], static[0], static[1], [1] * kind.rank
     ).result
+
+
+def _erase_unused(op: ir.Operation) -> None:
+    """Erase an operation without uses, and the arithmetic that was only for it."""
+    if any(next(iter(result.uses), None) is not None for result in op.results):
+        return
+    owners = [value.owner for value in dict.fromkeys(op.operands)]
+    op.erase()
+    for owner in owners:
+        if not isinstance(owner, ir.Block) and owner.name.startswith(("arith.", "affine.apply")):
+            _erase_unused(owner.operation)

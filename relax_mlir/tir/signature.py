@@ -91,6 +91,8 @@ class Signature:
             described["offset"] = dim_of(offset, self.name_of)
         if buffer.data_alignment:
             described["align"] = buffer.data_alignment
+        if buffer.axis_separators:
+            described["axis_separators"] = list(buffer.axis_separators)
         return described
 
     def allocation_attributes(self, buffer: Buffer) -> dict[str, Any]:

@@ -216,6 +216,14 @@ def main(x: R.Tensor((2, 4), "float32")):
     _: R.Tuple = R.memory.kill_tensor(y)
     return z
 """,
+    "a parameter called as the module is, where nothing of the module is called": """
+@I.ir_module
+class Module:
+    @R.function
+    def main(cls: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
+        gv: R.Tensor((4,), "float32") = R.exp(cls)
+        return gv
+""",
 }
 
 

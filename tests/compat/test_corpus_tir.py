@@ -13,6 +13,7 @@ from relax_mlir.errors import CompileError, ParseError
 from relax_mlir.ir import IRModule
 from relax_mlir.mlir import ir
 from relax_mlir.script import from_source
+from relax_mlir.tir.schedule import Schedule
 from relax_mlir.tir.schedule.accesses import refresh
 
 HEADER = "import tvm\nfrom tvm.script import ir as I, tir as T\n"
@@ -340,6 +341,42 @@ def func(A: T.Buffer((16,), "float32")):
     T.evaluate("text")
     T.print_buffer(A.data, A.dtype, False, False, 2, (4, 4))
 """,
+    "operators on constants that are not computed": """
+@T.prim_func
+def func(A: T.Buffer((25,), "bool"), B: T.Buffer((25,), "bool"), C: T.Buffer((25,), "int32")):
+    for j in T.vectorized(25):
+        A[j] = T.And(T.bool(1), B[j])
+        C[T.Div(T.Mul(2, 4), 4)] = T.if_then_else(T.LT(0, 1) and j < 5, T.Add(32, 64), T.Sub(j, 0))
+        C[j] = T.FloorMod(3, 2) + T.Max(3, 2)
+""",
+    "loops that count in other dtypes than their bounds": """
+@T.prim_func
+def func(A: T.Buffer((128,), "float32"), n: T.int32):
+    for i in T.serial(128, dtype="uint32"):
+        A[i] = T.float32(1)
+    for i in T.serial(n, dtype="uint32"):
+        for j in range(4):
+            A[j] = T.float32(2)
+    for i in range(T.Cast("int32", T.Cast("int64", T.ceil(T.log2(T.Cast("float32", n)))))):
+        A[i] = T.float32(3)
+""",
+    "axis separators": """
+@T.prim_func
+def func(A: T.Buffer((16, 16), "float32", axis_separators=[1]), d: T.handle):
+    n = T.int32()
+    D = T.match_buffer(d, (16, n), axis_separators=[1])
+    B = T.alloc_buffer((16, 16), axis_separators=[1])
+    data = T.allocate([256], "float32")
+    C = T.decl_buffer((16, 16), data=data, axis_separators=[1])
+    E = T.decl_buffer((16, 16), data=C.data, axis_separators=[1])
+    for i, j in T.grid(16, 16):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi, vj]
+    for i, j in T.grid(16, 16):
+        C[i, j] = B[i, j]
+        D[i, j] = E[i, j]
+""",
     "fragments": """
 @T.prim_func
 def func(A: T.Buffer((8, 8), "float32", scope="metal.simdgroup"), B: T.Buffer((8, 8), "float32")):
@@ -378,6 +415,37 @@ def func(A: T.Buffer((4,), "float32")):
     run = relax_mlir.build(round_trips(program))["func"]
     with pytest.raises(Exception, match="wrong sizes"):
         run(relax_mlir.runtime.empty((4,), "float32"))
+
+
+def test_a_view_that_a_python_function_leaves_is_none() -> None:
+    def ignore(data: object, offset: object, stride: object) -> int:
+        del data, offset, stride
+        return 0
+
+    program = """
+@T.prim_func
+def func(A: T.Buffer((32, 64), "float32")):
+    for i, j in T.grid(2, 8):
+        with T.block():
+            T.reads([])
+            T.writes(A[i * 16 : i * 16 + 16, j * 8 : j * 8 + 8])
+            part = T.match_buffer(A[i * 16 : i * 16 + 16, j * 8 : j * 8 + 8], (16, 8),
+                                  strides=[64, 1], offset_factor=1)
+            T.evaluate(ignore(part.data, part.elem_offset, part.strides[0]))
+"""
+    assert "match_buffer" not in round_trips(program, {"ignore": ignore}).script()
+
+
+def test_axis_separators_are_of_the_dimensions_that_a_buffer_has() -> None:
+    sch = Schedule(round_trips(PROGRAMS["axis separators"]))
+    sch.work_on("func")
+    sch.transform_layout("B", ("read", 0), lambda i, j: (i // 4, i % 4, j))
+    assert 'A: T.Buffer((4, 4, 16), "float32")' in sch.mod.script()
+    assert "B = T.alloc_buffer((16, 16), axis_separators=[1])" in sch.mod.script()
+    sch.transform_layout("B", ("write", 0), lambda i, j: (i // 4, i % 4, j))
+    assert "B = T.alloc_buffer((4, 4, 16))" in sch.mod.script()
+    with pytest.raises(ParseError, match=r"axis separators must increase from 0 to 2"):
+        round_trips(PROGRAMS["axis separators"].replace("[1])", "[3])"))
 
 
 def test_what_nothing_defines_is_not_compiled() -> None:

@@ -69,6 +69,10 @@ class NameTable:
         self._names: dict[Hashable, str] = {}
         self._taken: set[str] = {*keyword.kwlist, *reserved}
 
+    def reserve(self, *names: str) -> None:
+        """Let no value be called so."""
+        self._taken.update(names)
+
     def define(self, key: Hashable, hint: str | None) -> str:
         """A name for `key`: the hint, or the hint with the first free number."""
         base = identifier(hint or "v")
@@ -154,8 +158,6 @@ class Printer:
         reserved = ["T"]
         if face.attrs_key != "tir.attrs":
             reserved += ["R"]
-            if self.in_module:
-                reserved += [self.options.name, self.options.module_alias]
         self.names = NameTable(tuple(reserved))
         return _function_printer(face)(face, self)
 

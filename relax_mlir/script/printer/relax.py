@@ -71,9 +71,12 @@ class _FunctionPrinter:
 
     def _name_symbols(self) -> dict[str, str]:
         """Give the symbols their names first: they stand in types, as text."""
-        names = self.printer.names
-        if not self.printer.in_module:  # functions go by their bare names, which no value may take
-            for function in dict.fromkeys(_functions_of(self.function.body)):
+        names, options = self.printer.names, self.printer.options
+        called = dict.fromkeys(_functions_of(self.function.body))
+        if self.printer.in_module:
+            names.reserve(*((options.name, options.module_alias) if called else ()))
+        else:  # functions go by their bare names, which no value may take
+            for function in called:
                 names.define(("function", function), function)
         found = {s: names.define(("symbol", s), s) for s in _symbols(self.function)}
         return {symbol: name for symbol, name in found.items() if symbol != name}

@@ -13,7 +13,7 @@ from relax_mlir.dialects.tir import mixed
 from relax_mlir.errors import Error
 from relax_mlir.ir.text import name_of
 from relax_mlir.mlir import ir
-from relax_mlir.script.printer import tir_memory
+from relax_mlir.script.printer import tir_loops, tir_memory
 from relax_mlir.script.printer.core import Printer, literal
 from relax_mlir.script.printer.tir_expr import (
     READERS,
@@ -21,6 +21,7 @@ from relax_mlir.script.printer.tir_expr import (
     natural_dtype,
     raw,
     read_call,
+    region_end,
 )
 from relax_mlir.script.printer.tir_lets import needs_name
 from relax_mlir.tir import expr as E
@@ -36,7 +37,6 @@ _WORDS = {
     "tir": {"block": "block", "attr": "block_attr", "alloc": "alloc_buffer"},
     "tirx": {"block": "sblock", "attr": "sblock_attr", "alloc": "sblock_alloc_buffer"},
 }
-_LOOPS = {"parallel": "parallel", "vectorized": "vectorized", "unrolled": "unroll"}
 
 
 def _returned_dtype(function: ir.Operation) -> str | None:
@@ -101,7 +101,7 @@ class PrimFuncPrinter:
                 scopes.enter_context(self.printer.indent())
                 self.printer.line(f"{self.T}.reads()")
                 self.printer.line(f"{self.T}.writes()")
-                annotations = self._annotations(from_attribute(attributes["annotations"]))
+                annotations = self.annotations(from_attribute(attributes["annotations"]))
                 self.printer.line(f"{self.T}.{self.words['attr']}({annotations})")
             elif _has_blocks(self.face.body):
                 self.printer.line(f"# {header}")
@@ -160,6 +160,8 @@ class PrimFuncPrinter:
             options.append(f'scope="{buffer.storage_scope}"')
         if buffer.data_alignment:
             options.append(f"align={buffer.data_alignment}")
+        if buffer.axis_separators:
+            options.append(f"axis_separators={list(buffer.axis_separators)}")
         return options
 
     def shape(self, sizes: Sequence[E.PrimExpr]) -> str:
@@ -237,7 +239,7 @@ class PrimFuncPrinter:
         options = self.buffer_options(buffer)
         if "annotations" in op.attributes:
             notes = from_attribute(op.attributes["annotations"])
-            options.append(f"annotations={self._annotations(notes)}")
+            options.append(f"annotations={self.annotations(notes)}")
         arguments = ", ".join([self.shape(buffer.shape), *dtype, *options])
         word = self.words["alloc"] if _in_prologue(op) else "decl_buffer"
         self.printer.line(f"{buffer.name} = {self.T}.{word}({arguments})")
@@ -258,7 +260,11 @@ class PrimFuncPrinter:
         strides = self._dims(attributes, "strides", size_dtype)
         name = self.names.define(value, name_of(value) or "buffer")
         scope = _string(attributes, "scope") or "global"
-        buffer = Buffer(name, shape, text, scope, strides or None, None, align)
+        key = "axis_separators"
+        separators = from_attribute(attributes[key]) if key in attributes else None
+        buffer = Buffer(
+            name, shape, text, scope, strides or None, None, align, axis_separators=separators
+        )
         if "offset" in attributes:
             buffer.elem_offset = self._dims(attributes, "offset", size_dtype)[0]
         self.reader.buffers[value] = buffer
@@ -334,70 +340,7 @@ class PrimFuncPrinter:
 
     # -- loops ------------------------------------------------------------------------------------
 
-    def loop(self, op: ir.Operation) -> None:
-        nest = self._grid(op) if self.printer.options.syntax_sugar else [op]
-        with ExitStack() as scopes:
-            scopes.enter_context(self.names.scope())
-            bounds = [self._bounds(loop) for loop in nest]
-            names = [self._induction(loop, b) for loop, b in zip(nest, bounds, strict=True)]
-            if len(nest) > 1:
-                extents = ", ".join(expr_text(extent) for _, extent, _ in bounds)
-                header = f"{self.T}.grid({extents})"
-            else:
-                header = self._iterator(op, bounds[0])
-            self.printer.line(f"for {', '.join(names)} in {header}:")
-            inner = nest[-1].regions[0].blocks[0]
-            with self.printer.indent():
-                if not self.body(inner):
-                    self.printer.line(f"{self.T}.evaluate(0)")
-
-    def _grid(self, op: ir.Operation) -> list[ir.Operation]:
-        """The loops from `op` in that T.grid can join: serial, from zero, without annotations,
-        nothing between them, and no extent that is computed inside."""
-        nest: list[ir.Operation] = []
-        while _joinable(op, nest) and not self._loop_annotations(op):
-            nest.append(op)
-            children = [v.operation for v in op.regions[0].blocks[0].operations]
-            if len(children) != 1 or children[0].name != "tir.for":
-                break
-            op = children[0]
-        return nest or [op]
-
-    def _bounds(self, op: ir.Operation) -> tuple[E.PrimExpr, E.PrimExpr, str]:
-        dtype = _string(op.attributes, "dtype") or "int32"
-        low, extent = mixed.join(op.attributes["bounds"], list(op.operands))
-        return self.reader.index(low, dtype), self.reader.index(extent, dtype), dtype
-
-    def _induction(self, op: ir.Operation, bounds: tuple[E.PrimExpr, E.PrimExpr, str]) -> str:
-        value = op.regions[0].blocks[0].arguments[0]
-        name = self.names.define(value, name_of(value) or "i")
-        self.reader.variables[value] = E.Var(name, bounds[2])
-        low, extent = mixed.join(op.attributes["bounds"], list(op.operands))
-        self.loops[value] = (low, extent, bounds[2])
-        return name
-
-    def _iterator(self, op: ir.Operation, bounds: tuple[E.PrimExpr, E.PrimExpr, str]) -> str:
-        low, extent, dtype = bounds
-        kind = ir.StringAttr(op.attributes["kind"]).value
-        if isinstance(low, E.IntImm) and low.value == 0:
-            arguments = [expr_text(extent)]
-        else:
-            end = region_end(low, extent, dtype)
-            arguments = [expr_text(low), expr_text(end)]
-        if kind == "thread_binding":
-            arguments.append(f'thread="{_string(op.attributes, "thread")}"')
-        annotations = self._loop_annotations(op)
-        if annotations:
-            arguments.append(f"annotations={self._annotations(annotations)}")
-        if kind == "serial":
-            return f"{self.T + '.serial' if annotations else 'range'}({', '.join(arguments)})"
-        return f"{self.T}.{_LOOPS.get(kind, kind)}({', '.join(arguments)})"
-
-    def _loop_annotations(self, op: ir.Operation) -> dict[str, Any]:
-        attributes = op.attributes
-        return from_attribute(attributes["annotations"]) if "annotations" in attributes else {}
-
-    def _annotations(self, stored: dict[str, Any]) -> str:
+    def annotations(self, stored: dict[str, Any]) -> str:
         items = (f"{literal(key)}: {self._attribute(stored[key])}" for key in sorted(stored))
         return "{" + ", ".join(items) + "}"
 
@@ -472,7 +415,7 @@ class PrimFuncPrinter:
         for name, word in accesses.items():
             self.printer.line(f"{self.T}.{word}({', '.join(regions[name])})")
         if "annotations" in op.attributes:
-            annotations = self._annotations(from_attribute(op.attributes["annotations"]))
+            annotations = self.annotations(from_attribute(op.attributes["annotations"]))
             self.printer.line(f"{self.T}.{self.words['attr']}({annotations})")
         if not self.body(body):
             self.printer.line(f"{self.T}.evaluate(0)")
@@ -496,15 +439,6 @@ class PrimFuncPrinter:
     def init(self, op: ir.Operation) -> None:
         self.printer.line(f"with {self.T}.init():")
         self.region(op.regions[0])
-
-
-def region_end(low: E.PrimExpr, extent: E.PrimExpr, dtype: str) -> E.PrimExpr:
-    """`low + extent`, folded where both are constants."""
-    if isinstance(low, E.IntImm) and isinstance(extent, E.IntImm):
-        return E.IntImm(dtype, low.value + extent.value)
-    if isinstance(low, E.IntImm) and low.value == 0:
-        return extent
-    return raw(E.Add, dtype, a=low, b=extent)
 
 
 def _symbols(buffer: Buffer) -> list[E.Var]:
@@ -544,19 +478,8 @@ def _in_prologue(op: ir.Operation) -> bool:
     return True
 
 
-def _joinable(op: ir.Operation, outer: list[ir.Operation]) -> bool:
-    attributes = op.attributes
-    if ir.StringAttr(attributes["kind"]).value != "serial":
-        return False
-    low, extent = mixed.join(attributes["bounds"], list(op.operands))
-    if low != 0:
-        return False
-    variables = [loop.regions[0].blocks[0].arguments[0] for loop in outer]
-    return isinstance(extent, int) or extent not in variables
-
-
 _STATEMENTS: dict[str, Callable[[PrimFuncPrinter, ir.Operation], Any]] = {
-    "tir.for": PrimFuncPrinter.loop,
+    "tir.for": tir_loops.loop,
     "tir.block": PrimFuncPrinter.block,
     "tir.init": PrimFuncPrinter.init,
     "tir.alloc_buffer": PrimFuncPrinter.alloc,

@@ -90,6 +90,15 @@ def raw(node: type[E.PrimExpr], dtype: str, **fields: Any) -> Any:
     return made
 
 
+def region_end(low: E.PrimExpr, extent: E.PrimExpr, dtype: str) -> E.PrimExpr:
+    """`low + extent`, folded where both are constants."""
+    if isinstance(low, E.IntImm) and isinstance(extent, E.IntImm):
+        return E.IntImm(dtype, low.value + extent.value)
+    if isinstance(low, E.IntImm) and low.value == 0:
+        return extent
+    return raw(E.Add, dtype, a=low, b=extent)
+
+
 def is_constant(value: ir.Value) -> bool:
     return not isinstance(value.owner, ir.Block) and value.owner.name == "arith.constant"
 

@@ -12,7 +12,7 @@ from relax_mlir.dialects.attributes import from_attribute
 from relax_mlir.ir.text import name_of
 from relax_mlir.mlir import ir
 from relax_mlir.script.printer.core import literal
-from relax_mlir.script.printer.tir_expr import READERS, ExprReader, raw
+from relax_mlir.script.printer.tir_expr import READERS, ExprReader, raw, region_end
 from relax_mlir.script.printer.tir_vectors import everywhere, masked_place
 from relax_mlir.tir import expr as E
 from relax_mlir.tir.buffer import Buffer
@@ -96,8 +96,6 @@ def _region(
     printer: PrimFuncPrinter, op: ir.Operation, source: Buffer
 ) -> tuple[str, list[E.PrimExpr]]:
     """The text of a subview's region, and its sizes."""
-    from relax_mlir.script.printer.tir import region_end
-
     operands = iter(list(op.operands)[1:])
     groups: list[list[E.PrimExpr]] = []
     for key in ("static_offsets", "static_sizes"):

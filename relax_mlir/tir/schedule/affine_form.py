@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from relax_mlir.mlir import ir
 
@@ -51,3 +52,21 @@ _FUNCTIONS: dict[type, str] = {
     ir.AffineFloorDivExpr: "floordiv",
     ir.AffineCeilDivExpr: "ceildiv",
 }
+
+_Value = TypeVar("_Value")
+
+
+def evaluate(
+    form: Form,
+    operands: Sequence[_Value],
+    constant: Callable[[int], _Value],
+    functions: Mapping[str, Callable[[_Value, _Value], _Value]],
+) -> _Value:
+    """What a map computes of its operands, by the functions of each name."""
+    if isinstance(form, int):
+        return operands[form]
+    if isinstance(form, Constant):
+        return constant(form.value)
+    left = evaluate(form.left, operands, constant, functions)
+    right = evaluate(form.right, operands, constant, functions)
+    return functions[form.function](left, right)

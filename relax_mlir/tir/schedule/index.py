@@ -15,7 +15,7 @@ from typing import NamedTuple, TypeAlias
 from relax_mlir.dialects.tir.blocks import BlockOp
 from relax_mlir.dialects.tir.loops import ForOp
 from relax_mlir.mlir import ir
-from relax_mlir.tir.schedule.affine_form import Constant, Form, affine_form
+from relax_mlir.tir.schedule.affine_form import affine_form, evaluate
 from relax_mlir.tir.schedule.facts import known_facts, remembered
 from relax_mlir.tir.schedule.intervals import UNBOUNDED, Bounds, of_function, of_product
 
@@ -415,13 +415,14 @@ def maximum(left: Index, right: Index) -> Index:
     return atom_index(Apply("max", left, right))
 
 
-FUNCTIONS: dict[str, Callable[[Index, Index], Index]] = {
-    "floordiv": floordiv, "mod": mod, "min": minimum, "max": maximum,
-}  # fmt: skip
-
-
 def ceildiv(num: Index | int, den: Index | int) -> Index:
     return floordiv(as_index(num) + as_index(den) - 1, as_index(den))
+
+
+FUNCTIONS: dict[str, Callable[[Index, Index], Index]] = {
+    "floordiv": floordiv, "mod": mod, "min": minimum, "max": maximum, "ceildiv": ceildiv,
+    "add": lambda a, b: a + b, "mul": lambda a, b: a * b,
+}  # fmt: skip
 
 
 def _split_multiples(num: Index, den: Index) -> tuple[Index, Index]:
@@ -547,7 +548,8 @@ def _find(value: ir.Value) -> Index:
         return leaf(value)
     if name == "affine.apply":
         operands = [read(operand) for operand in owner.operands]
-        return merge_split(_evaluate(affine_form(owner.attributes["map"]), operands))
+        form = affine_form(owner.attributes["map"])
+        return merge_split(evaluate(form, operands, as_index, FUNCTIONS))
     if name == "arith.index_cast":
         inner = defining(owner.operands[0])
         if inner is not None and inner.name == "arith.index_cast":
@@ -561,22 +563,3 @@ def _find(value: ir.Value) -> Index:
     if name in _BINARY:
         return merge_split(_BINARY[name](read(owner.operands[0]), read(owner.operands[1])))
     return leaf(value)
-
-
-def _evaluate(form: Form, operands: list[Index]) -> Index:
-    """What an affine map computes of its operands."""
-    if isinstance(form, int):
-        return operands[form]
-    if isinstance(form, Constant):
-        return Index({}, form.value)
-    left, right = _evaluate(form.left, operands), _evaluate(form.right, operands)
-    return _AFFINE[form.function](left, right)
-
-
-_AFFINE: dict[str, Callable[[Index, Index], Index]] = {
-    "add": lambda a, b: a + b,
-    "mul": lambda a, b: a * b,
-    "mod": mod,
-    "floordiv": floordiv,
-    "ceildiv": ceildiv,
-}

@@ -228,6 +228,8 @@ def retype(function: ir.OpView, buffer: ir.Value, shape: Sequence[Index]) -> ir.
         sizes = [write(s, at) for s in shape if not s.is_constant]
         new = AllocBufferOp(old.scope, sizes, made, loc=old.location, ip=at)
         copy_discardable(old, new)
+        if "axis_separators" in new.operation.attributes:
+            del new.operation.attributes["axis_separators"]  # of the dimensions it had
         buffer.replace_all_uses_with(new.result)
         old.operation.erase()
         return new.result
@@ -236,4 +238,18 @@ def retype(function: ir.OpView, buffer: ir.Value, shape: Sequence[Index]) -> ir.
     function.operation.attributes["function_type"] = ir.TypeAttr.get(
         ir.FunctionType.get(inputs, [])
     )
+    _forget_separators(function.operation, ir.BlockArgument(buffer).arg_number)
     return buffer
+
+
+def _forget_separators(function: ir.Operation, number: int) -> None:
+    """A parameter of another shape has no axis separators: they are of the dimensions it had."""
+    if "arg_attrs" not in function.attributes:
+        return
+    described = list(ir.ArrayAttr(function.attributes["arg_attrs"]))
+    kept = [named for named in ir.DictAttr(described[number]) if named.name != _SEPARATORS]
+    described[number] = ir.DictAttr.get({named.name: named.attr for named in kept})
+    function.attributes["arg_attrs"] = ir.ArrayAttr.get(described)
+
+
+_SEPARATORS = "tir.axis_separators"

@@ -9,11 +9,11 @@ class Module:
     # The copy of an iteration runs before the use of the one before, in a version of its own.
     # CHECK-LABEL: def copy_and_use
     # CHECK: s = T.{{.*}}((2, 16), scope="shared")
-    # CHECK: s[0 % 2, v] = A[vk, v]
+    # CHECK: s[T.FloorMod(0, 2), v] = A[vk, v]
     # CHECK: for k in range(1, 4):
     # CHECK: s[k % 2, v] = A[vk, v]
     # CHECK: B[v] = B[v] + s[(k - 1) % 2, v]
-    # CHECK: B[v] = B[v] + s[3 % 2, v]
+    # CHECK: B[v] = B[v] + s[T.FloorMod(3, 2), v]
     @T.prim_func
     def copy_and_use(A: T.Buffer((4, 16), "float32"), B: T.Buffer((16,), "float32")):
         for i in T.thread_binding(16, thread="threadIdx.x"):
