@@ -129,6 +129,9 @@ class _Inliner:
         own = self.attributes.get(id(slot), {})
         attributes = {key: own[key] for key in kept if key in own}
         attributes["tir.name"] = ir.StringAttr.get(slot.name)
+        if dtypes.to_mlir(slot.info.dtype) != dtypes.storage(slot.info.dtype):
+            # Also of a field of a tuple that no kernel reads, which none describes.
+            attributes["tir.dtype"] = to_attribute(slot.info.dtype)
         assert slot.info.dims is not None  # read_body lets nothing else through
         if not all(isinstance(dim, int) for dim in slot.info.dims):
             attributes["tir.shape"] = _shape_attribute(slot.info.dims)

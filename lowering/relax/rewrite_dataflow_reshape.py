@@ -65,8 +65,10 @@ def _writes(op: ir.Operation, kernels: Mapping[str, ir.Operation]) -> bool:
 
 
 def _rewrite(op: ir.Operation) -> None:
-    info = types.tensor_info(op.results[0].type)
-    if info is None or info.dims is None:
+    info, source = (types.tensor_info(v.type) for v in (op.results[0], op.operands[0]))
+    if info is None or info.dims is None or source is None:
+        return
+    if info.dtype != source.dtype:  # signed as unsigned: the bytes are the same
         return
     with ir.InsertionPoint(op):
         shape = create("relax.shape_expr", [types.shape_type(info.dims)]).result

@@ -20,3 +20,13 @@ func.func @symbolic(%x: tensor<?x?xf32, #relax.dims<["n", "m"]>> {relax.name = "
   %b = "relax.reshape"(%a, %s) : (tensor<?x?xf32, #relax.dims<["n", "m"]>>, !relax.shape<["m * n"], 1 : i64>) -> tensor<?xf32, #relax.dims<["m * n"]>>
   return %b : tensor<?xf32, #relax.dims<["m * n"]>>
 }
+
+// Bytes that mean another number are no view: signed as unsigned stays a call.
+// CHECK-LABEL: func.func @unsigned(
+// CHECK-NOT: relax.reshape
+// CHECK: relax.call_tir
+func.func @unsigned(%x: tensor<4xi32> {relax.name = "x"}) -> tensor<4xui32> attributes {relax.attrs = {}} {
+  %a = "relax.add"(%x, %x) : (tensor<4xi32>, tensor<4xi32>) -> tensor<4xi32>
+  %b = "relax.astype"(%a) {dtype = "uint32"} : (tensor<4xi32>) -> tensor<4xui32>
+  return %b : tensor<4xui32>
+}
