@@ -63,6 +63,8 @@ __all__ = [
     "rewrite",
     "scf",
     "scope",
+    "stablehlo",
+    "stablehlo_context",
     "tensor",
     "vector",
 ]
@@ -156,6 +158,24 @@ def scope(location: ir.Location | None = None) -> Iterator[ir.Context]:
     ctx = context()
     with ctx, location or ir.Location.unknown(ctx):
         yield ctx
+
+
+def stablehlo() -> Any:
+    """The readers of StableHLO's attributes, and its portable artifacts."""
+    return importlib.import_module("torch_mlir._mlir_libs._stablehlo")
+
+
+@cache
+def stablehlo_context() -> ir.Context:
+    """A context for programs in StableHLO, which keeps operations of dialects without bindings
+    (CHLO) in their generic form."""
+    ctx = ir.Context()
+    ctx.allow_unregistered_dialects = True
+    stablehlo().register_dialect(ctx)
+    for name in ("chlo", "stablehlo"):  # see `context`
+        full = f"{_DIALECT_MODULES}.{name}"
+        sys.modules.setdefault(full, ModuleType(full))
+    return ctx
 
 
 def dialect_names() -> list[str]:

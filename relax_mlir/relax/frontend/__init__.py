@@ -1,4 +1,5 @@
-"""Programs from elsewhere: ONNX (`onnx`), PyTorch (`torch`), and modules written here (`nn`)."""
+"""Programs from elsewhere: ONNX (`onnx`), PyTorch (`torch`), JAX and others (`stablehlo`), and
+modules written here (`nn`)."""
 
 from __future__ import annotations
 
@@ -7,7 +8,7 @@ from typing import Any
 
 from relax_mlir.relax.frontend.common import attach_params, detach_params
 
-_MODULES = ("nn", "onnx", "torch")
+_MODULES = ("nn", "onnx", "stablehlo", "torch")
 
 # The names are those of tables, which pyright does not follow.
 __all__ = ["attach_params", "detach_params", *_MODULES]  # pyright: ignore[reportUnsupportedDunderAll]

@@ -1,7 +1,9 @@
-"""Weights that come with an imported program (TVM: `relax.frontend.detach_params`)."""
+"""Weights that come with an imported program (TVM: `relax.frontend.detach_params`), and what an
+importer says of operators it does not know."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -50,3 +52,10 @@ def _drop_unused_constants(module: IRModule) -> None:
     for key in list(module.state.constants):
         if f'"{key}"' not in text:
             del module.state.constants[key]
+
+
+def listed_operators(missing: Sequence[tuple[str, str]]) -> str:
+    """Lines for a message: each operator of (operator, place) pairs, how often, and where first."""
+    counts = Counter(operator for operator, _ in missing)
+    first = dict(reversed(missing))
+    return "".join(f"\n  {key}: {counts[key]}x, first {first[key]}" for key in sorted(counts))

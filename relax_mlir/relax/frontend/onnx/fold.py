@@ -14,13 +14,18 @@ import numpy as np
 
 from relax_mlir.dialects import dims as dim_algebra
 from relax_mlir.dialects.dims import Dim
-from relax_mlir.relax.frontend.onnx.values import (
+from relax_mlir.relax.frontend.known import (
     SYMBOLIC_LIMIT,
     Known,
-    is_non_negative,
-    is_positive,
+    absolute,
+    divide,
+    extreme,
+    modulo,
+    negative,
     object_array,
+    order,
     same,
+    total,
 )
 
 if TYPE_CHECKING:
@@ -175,71 +180,6 @@ def _elementwise(operation: Callable[..., Any], dtype: str | None = None) -> Any
     return convert
 
 
-def _divide(a: Dim, b: Dim) -> Dim | None:
-    """Truncating division, where that is known to be flooring division."""
-    if b == 0 or not is_non_negative(a):
-        return None
-    exact = dim_algebra.exact_divide(a, b)
-    return exact if is_positive(b) or isinstance(exact, int) else None
-
-
-def _modulo(a: Dim, b: Dim) -> Dim | None:
-    return dim_algebra.floormod(a, b) if is_non_negative(a) and is_positive(b) else None
-
-
-def _order(compare: Callable[[int], bool]) -> Callable[[Dim, Dim], bool | None]:
-    """A comparison by the sign of the difference; `compare(0)` tells what equality gives."""
-
-    def result(a: Dim, b: Dim) -> bool | None:
-        difference = dim_algebra.subtract(a, b)
-        if isinstance(difference, int):
-            return compare(difference)
-        opposite = dim_algebra.subtract(b, a)
-        for known, sign in ((is_positive(difference), 1), (is_positive(opposite), -1)):
-            if known:
-                return compare(sign)
-        for known, sign in ((is_non_negative(difference), 1), (is_non_negative(opposite), -1)):
-            if known and compare(0) == compare(sign):
-                return compare(sign)
-        return None
-
-    return result
-
-
-def _extreme(pick: Callable[[Dim, Dim], Dim], sign: int) -> Callable[..., Dim]:
-    """Minimum (sign -1) or maximum (sign 1); one that is decided leaves no trace of the other."""
-
-    def result(*values: Dim) -> Dim:
-        best = values[0]
-        for value in values[1:]:
-            difference = dim_algebra.subtract(value, best)
-            opposite = dim_algebra.subtract(best, value)
-            if sign < 0:
-                difference, opposite = opposite, difference
-            if is_non_negative(difference):
-                best = value
-            elif not is_non_negative(opposite):
-                best = pick(best, value)
-        return best
-
-    return result
-
-
-def _negative(a: Dim) -> Dim:
-    return dim_algebra.subtract(0, a)
-
-
-def _absolute(a: Dim) -> Dim | None:
-    return a if is_non_negative(a) else abs(a) if isinstance(a, int) else None
-
-
-def _sum(*values: Dim) -> Dim:
-    total: Dim = 0
-    for value in values:
-        total = dim_algebra.add(total, value)
-    return total
-
-
 def _where(node: Node) -> Known | None:
     condition, a, b = (node.value(i) for i in range(3))
     mask = condition.numbers()
@@ -336,7 +276,7 @@ def _reduce_sum(node: Node) -> Known | None:
     if not axes and node.attr("noop_with_empty_axes", 0):
         return data
     shape = (1,) if node.attr("keepdims", 1) else ()
-    return _known(object_array([_sum(*data.elements())], shape), data)
+    return _known(object_array([total(*data.elements())], shape), data)
 
 
 _SHAPES = ("Shape", "Size")
@@ -348,18 +288,18 @@ _SYMBOLIC: dict[str, Callable[[Any], Known | None]] = {
     "Add": _elementwise(dim_algebra.add),
     "Sub": _elementwise(dim_algebra.subtract),
     "Mul": _elementwise(dim_algebra.multiply),
-    "Div": _elementwise(_divide),
-    "Mod": _elementwise(_modulo),
-    "Neg": _elementwise(_negative),
-    "Abs": _elementwise(_absolute),
-    "Sum": _elementwise(_sum),
-    "Min": _elementwise(_extreme(dim_algebra.minimum, -1)),
-    "Max": _elementwise(_extreme(dim_algebra.maximum, 1)),
+    "Div": _elementwise(divide),
+    "Mod": _elementwise(modulo),
+    "Neg": _elementwise(negative),
+    "Abs": _elementwise(absolute),
+    "Sum": _elementwise(total),
+    "Min": _elementwise(extreme(dim_algebra.minimum, -1)),
+    "Max": _elementwise(extreme(dim_algebra.maximum, 1)),
     "Equal": _elementwise(same, "bool"),
-    "Less": _elementwise(_order(lambda d: d < 0), "bool"),
-    "LessOrEqual": _elementwise(_order(lambda d: d <= 0), "bool"),
-    "Greater": _elementwise(_order(lambda d: d > 0), "bool"),
-    "GreaterOrEqual": _elementwise(_order(lambda d: d >= 0), "bool"),
+    "Less": _elementwise(order(lambda d: d < 0), "bool"),
+    "LessOrEqual": _elementwise(order(lambda d: d <= 0), "bool"),
+    "Greater": _elementwise(order(lambda d: d > 0), "bool"),
+    "GreaterOrEqual": _elementwise(order(lambda d: d >= 0), "bool"),
     "Where": _where,
     "Cast": _cast,
     "CastLike": _cast,

@@ -6,10 +6,8 @@ from collections.abc import Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from relax_mlir.dialects.dims import Dim
 from relax_mlir.errors import Error
+from relax_mlir.relax.frontend.known import Known
 from relax_mlir.relax.frontend.onnx import fold
 from relax_mlir.relax.frontend.onnx.attributes import attributes_of, tensor_value
 from relax_mlir.relax.frontend.onnx.functions import (
@@ -18,13 +16,9 @@ from relax_mlir.relax.frontend.onnx.functions import (
     origins,
     with_attributes,
 )
-from relax_mlir.relax.frontend.onnx.node import Converter, Node, Operators, Row
-from relax_mlir.relax.frontend.onnx.values import (
-    ConstantNeededError,
-    Known,
-    OnnxError,
-    require_runnable,
-)
+from relax_mlir.relax.frontend.onnx.node import Converter, Node, Row
+from relax_mlir.relax.frontend.onnx.values import ConstantNeededError, OnnxError, require_runnable
+from relax_mlir.relax.frontend.values import ValueImporter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,73 +27,20 @@ _SUBGRAPH_LIMIT = 20000
 """Nodes that unrolling loops may make."""
 
 
-class GraphImporter:
+class GraphImporter(ValueImporter):
     """Builds one Relax function; graphs nested in nodes share its bindings."""
 
     def __init__(self, converters: Mapping[str, Row], versions: Mapping[str, int], base_dir: str):
-        from relax_mlir import relax
-
-        self.relax = relax
-        self.block_builder = relax.BlockBuilder()
-        self.ops = Operators(self, relax.op)
+        super().__init__()
         self.converters = converters
         self.versions = {"" if k == "ai.onnx" else k: v for k, v in versions.items()}
         self.base_dir = base_dir
         self.functions: dict[tuple[str, str], Any] = {}
         self.scopes: list[dict[str, Any]] = [{}]
         self._unrolled = 0
-        self._constants: dict[Any, Any] = {}
 
-    # -- values -----------------------------------------------------------------------------
-
-    def emit(self, expr: Any) -> Any:
-        """Bind an expression."""
-        return self.block_builder.emit(expr)
-
-    def is_tensor(self, value: Any) -> bool:
-        return isinstance(value, (Known, self.relax.Expr))
-
-    def constant(self, value: Any, dtype: str | None = None) -> Any:
-        """A Relax constant; equal small ones are one."""
-        array = np.asarray(value)
-        if dtype is not None:
-            from relax_mlir.dialects.relax.constants import numpy_dtype
-
-            array = array.astype(numpy_dtype(dtype))
-        if array.size > 16:
-            return self.relax.const(array)
-        key = (array.dtype.name, array.shape, array.tobytes())
-        if key not in self._constants:
-            self._constants[key] = self.relax.const(array)
-        return self._constants[key]
-
-    def expr(self, value: Any) -> Any:
-        """A value as a Relax expression."""
-        if isinstance(value, (bool, int, float)):
-            return self.constant(value)
-        if not isinstance(value, Known):
-            return value
-        require_runnable(value.dtype)
-        if value.expr is None and not value.is_symbolic:
-            value.expr = self.constant(value.array)
-        # What is bound for a symbolic value is visible only in the branch that is open.
-        return value.expr if value.expr is not None else self._symbolic(value)
-
-    def _symbolic(self, value: Known) -> Any:
-        sizes = self.ops.shape_to_tensor(self.shape_expr(value.elements()))
-        if value.ndim != 1:
-            sizes = self.ops.reshape(sizes, self.shape_expr(value.shape))
-        return sizes if value.dtype == "int64" else self.ops.astype(sizes, value.dtype)
-
-    def shape_expr(self, dims: Sequence[Dim]) -> Any:
-        return self.relax.ShapeExpr(list(dims))
-
-    def dims_of(self, value: Any) -> list[Dim] | None:
-        """The dimensions of a tensor, None when they are not known."""
-        if isinstance(value, Known):
-            return list(value.shape)
-        dims = value.struct_info.dims
-        return None if dims is None else list(dims)
+    def check_dtype(self, dtype: str) -> None:
+        require_runnable(dtype)
 
     def version_of(self, domain: str) -> int:
         return self.versions.get("" if domain == "ai.onnx" else domain, 1)
@@ -201,13 +142,7 @@ class GraphImporter:
         except (TypeError, ValueError, IndexError, KeyError, AttributeError) as error:
             raise OnnxError(f"{node.describe()}: {type(error).__name__}: {error}") from error
         outputs = result if isinstance(result, list) else [result]
-        return [self._bound(value) for value in outputs]
-
-    def _bound(self, value: Any) -> Any:
-        plain = (self.relax.Var, self.relax.Constant)
-        if isinstance(value, self.relax.Expr) and not isinstance(value, plain):
-            return self.emit(value)
-        return value
+        return [self.bound(value) for value in outputs]
 
 
 def key_of(domain: str, op_type: str) -> str:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from relax_mlir.dialects import dims as dim_algebra
 from relax_mlir.relax.frontend.common import attach_params
+from relax_mlir.relax.frontend.known import Known
 from relax_mlir.relax.frontend.onnx.attributes import dtype_name, tensor_value
 from relax_mlir.relax.frontend.onnx.functions import is_schema_function, origins
 from relax_mlir.relax.frontend.onnx.importer import GraphImporter, converter_for, key_of
@@ -20,7 +21,6 @@ from relax_mlir.relax.frontend.onnx.tables import CONVERTERS
 from relax_mlir.relax.frontend.onnx.values import (
     BranchError,
     ConstantNeededError,
-    Known,
     OnnxError,
     UnsupportedDtypeError,
     UnsupportedOnnxOperatorError,

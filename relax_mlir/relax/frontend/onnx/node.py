@@ -8,11 +8,8 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 import numpy as np
 
 from relax_mlir.dialects.dims import Dim
-from relax_mlir.relax.frontend.onnx.values import (
-    ConstantNeededError,
-    Known,
-    UnsupportedOnnxOperatorError,
-)
+from relax_mlir.relax.frontend.known import Known
+from relax_mlir.relax.frontend.onnx.values import ConstantNeededError, UnsupportedOnnxOperatorError
 
 if TYPE_CHECKING:
     from relax_mlir.relax.frontend.onnx.importer import GraphImporter
@@ -21,34 +18,6 @@ Converter: TypeAlias = "Callable[[Node], Any]"
 """Turns a node into its result: an expression, a `Known`, or a list with one value an output."""
 Row: TypeAlias = "Converter | dict[int, Converter]"
 """A converter for all operator set versions, or converters by the first version they are for."""
-
-
-class Operators:
-    """`relax.op` whose calls are bound at once; numbers take the dtype of the tensors beside them.
-
-    Keyword arguments go to the operator as they are.
-    """
-
-    def __init__(self, importer: GraphImporter, namespace: Any):
-        self._importer = importer
-        self._namespace = namespace
-
-    def __getattr__(self, name: str) -> Any:
-        found = getattr(self._namespace, name)
-        if not callable(found):
-            return Operators(self._importer, found)
-
-        def call(*args: Any, **keywords: Any) -> Any:
-            return self._importer.emit(found(*map(self._argument, args), **keywords))
-
-        return call
-
-    def _argument(self, value: Any) -> Any:
-        if isinstance(value, Known):
-            return self._importer.expr(value)
-        if isinstance(value, (list, tuple)) and any(self._importer.is_tensor(v) for v in value):
-            return [self._importer.expr(v) for v in value]
-        return value
 
 
 class Node:

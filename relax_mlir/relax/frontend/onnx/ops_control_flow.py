@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from relax_mlir.relax.frontend.known import Known
 from relax_mlir.relax.frontend.onnx.node import Node, Row
-from relax_mlir.relax.frontend.onnx.values import BranchError, Known
+from relax_mlir.relax.frontend.onnx.values import BranchError
 
 
 def _decided(value: Any) -> bool | None:
@@ -26,12 +27,10 @@ def if_(node: Node) -> Any:
     importer, builder = node.importer, node.importer.block_builder
     if builder.current_block_is_dataflow():
         raise BranchError
-    open_function = builder._open
     condition = node.reshape(node.tensor(0), [])
-    open_function.begin_if(condition)
-    then = _branch(node, "then_branch")
-    open_function.begin_else(then)
-    result = open_function.end_if(_branch(node, "else_branch"))
+    result = importer.conditional(
+        condition, lambda: _branch(node, "then_branch"), lambda: _branch(node, "else_branch")
+    )
     if node.output_count == 1:
         return result
     return [importer.emit(importer.relax.TupleGetItem(result, i)) for i in range(node.output_count)]

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from relax_mlir.dialects import dtypes
+from relax_mlir.relax.frontend.known import Known
 from relax_mlir.relax.frontend.onnx.attributes import dtype_name
 from relax_mlir.relax.frontend.onnx.node import Converter, Node, Row
 from relax_mlir.relax.frontend.onnx.ops_shape import agreeing
-from relax_mlir.relax.frontend.onnx.values import Known, require_runnable
+from relax_mlir.relax.frontend.onnx.values import require_runnable
 
 
 def unary(name: str) -> Converter:

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from relax_mlir.relax.frontend.known import Known, object_array
 from relax_mlir.relax.frontend.onnx.node import Node, Row
-from relax_mlir.relax.frontend.onnx.values import Known, object_array
 
 _REDUCTIONS = {"none": "update", "add": "add", "mul": "mul", "max": "max", "min": "min"}
 

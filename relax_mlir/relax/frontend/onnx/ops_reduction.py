@@ -84,7 +84,7 @@ def arg_reduction(name: str) -> Converter:
 
 
 def _size(node: Node, x: Any, axis: int) -> Any:
-    from relax_mlir.relax.frontend.onnx.values import Known, object_array
+    from relax_mlir.relax.frontend.known import Known, object_array
 
     return Known(object_array([node.shape(x)[axis]], ()), "int64")
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from relax_mlir.relax.frontend.known import Known
 from relax_mlir.relax.frontend.onnx.node import Node, Row
 from relax_mlir.relax.frontend.onnx.ops_control_flow import stack
 from relax_mlir.relax.frontend.onnx.ops_shape import slices
-from relax_mlir.relax.frontend.onnx.values import Known
 
 
 class Sequence(list[Any]):

@@ -9,9 +9,9 @@ import numpy as np
 
 from relax_mlir.dialects import dims as dim_algebra
 from relax_mlir.dialects.dims import Dim
+from relax_mlir.relax.frontend.known import Known, is_non_negative, object_array, same
 from relax_mlir.relax.frontend.onnx.attributes import dtype_name
 from relax_mlir.relax.frontend.onnx.node import Node, Row
-from relax_mlir.relax.frontend.onnx.values import Known, is_non_negative, object_array, same
 
 _TO_THE_END = 1 << 29
 """Exporters write large bounds (1e9, 2^31 - 1, 2^63 - 1) for "to the end" of an axis."""

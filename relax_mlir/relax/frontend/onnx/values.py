@@ -10,16 +10,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
-
-from relax_mlir.dialects import dims as dim_algebra
-from relax_mlir.dialects.dims import Dim
 from relax_mlir.errors import Error
-
-SYMBOLIC_LIMIT = 4096
-"""Elements of the largest tensor of symbolic sizes that is kept as such."""
 
 
 class OnnxError(Error, ValueError):
@@ -68,74 +59,3 @@ class ConstantNeededError(OnnxError):
     @property
     def name(self) -> str:
         return self.names[0] if self.names else ""
-
-
-class Known:
-    """A tensor with known elements.
-
-    `array` has numpy's (or ml_dtypes') dtype when all are numbers, else dtype object: its elements
-    are dimensions (`int`, or `str` for an expression over symbols) and `dtype` says which integer
-    type they have.  `expr` is a Relax expression of the same value once there is one; a weight that
-    stays a parameter has its variable there and `is_parameter` set.
-    """
-
-    def __init__(
-        self, array: Any, dtype: str | None = None, expr: Any = None, is_parameter: bool = False
-    ):
-        self.array = np.asarray(array)
-        if self.array.dtype == object and all(isinstance(v, int) for v in self.array.flat):
-            self.array = self.array.astype(dtype or "int64")
-        self.dtype = dtype if self.is_symbolic and dtype else self.array.dtype.name
-        if self.is_symbolic and not dtype:
-            self.dtype = "int64"
-        self.expr = expr
-        self.is_parameter = is_parameter
-
-    @property
-    def is_symbolic(self) -> bool:
-        """Whether an element is an expression over symbols."""
-        return self.array.dtype == object
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return self.array.shape
-
-    @property
-    def ndim(self) -> int:
-        return self.array.ndim
-
-    def elements(self) -> list[Dim]:
-        """The elements of an integer tensor in order, as dimensions."""
-        return [v if isinstance(v, str) else int(v) for v in self.array.reshape(-1)]
-
-    def numbers(self) -> np.ndarray | None:
-        """The array if all elements are numbers."""
-        return None if self.is_symbolic else self.array
-
-
-def object_array(values: Any, shape: Any = None) -> np.ndarray:
-    """An array of dtype object from dimensions (a list keeps them apart, whatever they are)."""
-    flat = list(values)
-    array = np.empty(len(flat), dtype=object)
-    array[:] = flat
-    return array if shape is None else array.reshape(shape)
-
-
-def is_non_negative(dim: Dim) -> bool:
-    """Whether a dimension is provably at least 0, symbols being sizes."""
-    return dim >= 0 if isinstance(dim, int) else "-" not in dim
-
-
-def is_positive(dim: Dim) -> bool:
-    """Whether a dimension is provably at least 1."""
-    return is_non_negative(dim) and is_non_negative(dim_algebra.subtract(dim, 1))
-
-
-def same(a: Dim, b: Dim) -> bool | None:
-    """Whether two dimensions are equal; None when that depends on the symbols."""
-    if dim_algebra.equal(a, b):
-        return True
-    difference = dim_algebra.subtract(a, b)
-    if isinstance(difference, int) or is_positive(difference):
-        return False
-    return False if is_positive(dim_algebra.subtract(b, a)) else None

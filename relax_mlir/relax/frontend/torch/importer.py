@@ -7,7 +7,6 @@ The tables of converters are in `ops_*.py`, one family a file.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from relax_mlir.errors import Error
+from relax_mlir.relax.frontend.common import listed_operators
 
 if TYPE_CHECKING:
     import torch
@@ -194,14 +194,11 @@ def refuse_missing(missing: Sequence[tuple[str, Any]]) -> None:
     """One error for every operator that cannot be imported: how often, and where first."""
     if not missing:
         return
-    counts = Counter(key for key, _ in missing)
-    first = dict(reversed(missing))
-    listed = "".join(
-        f"\n  {key}: {counts[key]}x, first {_place(first[key])}" for key in sorted(counts)
-    )
-    noun = "operator has" if len(counts) == 1 else "operators have"
+    count = len({key for key, _ in missing})
+    noun = "operator has" if count == 1 else "operators have"
+    listed = listed_operators([(key, _place(node)) for key, node in missing])
     raise UnsupportedOperatorError(
-        f"{len(counts)} PyTorch {noun} no converter:{listed}",
+        f"{count} PyTorch {noun} no converter:{listed}",
         hint="give converters in custom_convert_map={name: function(importer, *arguments)}, or "
         "decompose the program first (run_ep_decomposition=True)",
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from relax_mlir.relax.frontend import formulas
 from relax_mlir.relax.frontend.torch.importer import (
     Converter,
     Importer,
@@ -160,36 +161,13 @@ def exp2(imp: Importer, x: Any) -> Any:
     return imp.op.exp(imp.emit(imp.op.multiply(x, imp.scalar_like(math.log(2.0), x))))
 
 
-def log1p(imp: Importer, x: Any) -> Any:
-    """log(u) * x / (u - 1) with u = 1 + x where x is small: the rounding of u cancels
-    (Kahan's formula, in Goldberg, "What every computer scientist should know", 1991)."""
-    x = imp.floating(x)
-    one = imp.scalar_like(1.0, x)
-    u = imp.emit(imp.op.add(x, one))
-    logarithm = imp.emit(imp.op.log(u))
-    ratio = imp.emit(imp.op.divide(x, imp.emit(imp.op.subtract(u, one))))
-    exact = imp.emit(imp.op.multiply(logarithm, ratio))
-    tiny = imp.emit(imp.op.equal(u, one))
-    small = imp.emit(imp.op.less(imp.emit(imp.op.abs(x)), imp.scalar_like(0.5, x)))
-    return imp.op.where(tiny, x, imp.emit(imp.op.where(small, exact, logarithm)))
+def _floating(formula: Converter) -> Converter:
+    """A formula on floating numbers, of integers too."""
 
+    def convert(imp: Importer, x: Any) -> Any:
+        return formula(imp, imp.floating(x))
 
-def expm1(imp: Importer, x: Any) -> Any:
-    """2 t / (1 - t) with t = tanh(x / 2) where x is small: no cancellation there."""
-    x = imp.floating(x)
-    one = imp.scalar_like(1.0, x)
-    half = imp.emit(imp.op.multiply(x, imp.scalar_like(0.5, x)))
-    t = imp.emit(imp.op.tanh(half))
-    doubled = imp.emit(imp.op.multiply(t, imp.scalar_like(2.0, x)))
-    exact = imp.emit(imp.op.divide(doubled, imp.emit(imp.op.subtract(one, t))))
-    plain = imp.emit(imp.op.subtract(imp.emit(imp.op.exp(x)), one))
-    small = imp.emit(imp.op.less(imp.emit(imp.op.abs(x)), one))
-    return imp.op.where(small, exact, plain)
-
-
-def erfc(imp: Importer, x: Any) -> Any:
-    x = imp.floating(x)
-    return imp.op.subtract(imp.scalar_like(1.0, x), imp.emit(imp.op.erf(x)))
+    return convert
 
 
 def lerp(imp: Importer, start: Any, end: Any, weight: Any) -> Any:
@@ -390,10 +368,10 @@ CONVERTERS: dict[str, Converter] = {
     "clamp_max": clamp_max,
     "log2": _log_base(2.0),
     "log10": _log_base(10.0),
-    "log1p": log1p,
-    "expm1": expm1,
+    "log1p": _floating(formulas.log1p),
+    "expm1": _floating(formulas.expm1),
     "exp2": exp2,
-    "erfc": erfc,
+    "erfc": _floating(formulas.erfc),
     "lerp": lerp,
     "addcmul": _combined("multiply"),
     "addcdiv": _combined("divide"),
