@@ -143,6 +143,10 @@ def _blocks(sch: Any) -> None:
     sch.reindex(sch.get_sblock("C"), ("read", 0))
 
 
+def _parts(sch: Any) -> None:
+    sch.loop_partition(sch.get_loops(sch.get_sblock("Y"))[0], [128, None])
+
+
 def run(rounds: int = ROUNDS) -> str:
     """The table: median milliseconds of each primitive, and of the chain with its build."""
     theirs = _tvm()  # before our runtime: both register functions, and TVM insists on being first
@@ -157,7 +161,7 @@ def run(rounds: int = ROUNDS) -> str:
             library.add("chain of 20", time.thread_time() - start)
             library.build(schedule.mod)
             library.add("chain of 20, with build", time.thread_time() - start)
-            for other in (_single, _blocks):
+            for other in (_single, _blocks, _parts):
                 other(_Steps(library.schedule(library.module), library))
     return _table(libraries)
 
