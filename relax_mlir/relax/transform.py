@@ -21,6 +21,7 @@ from relax_mlir.relax.transform_backends import RunCodegen as RunCodegen
 from relax_mlir.relax.transform_base import custom_legalizer
 from relax_mlir.relax.transform_base import lowering_pass as _lowering
 from relax_mlir.relax.transform_devices import RealizeVDevice as RealizeVDevice
+from relax_mlir.relax.transform_devices import RewriteCUDAGraph as RewriteCUDAGraph
 from relax_mlir.relax.transform_devices import (
     SpecializePrimFuncBasedOnCallSite as SpecializePrimFuncBasedOnCallSite,
 )

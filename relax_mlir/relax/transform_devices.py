@@ -9,7 +9,12 @@ from relax_mlir.script.ir import VDevice
 from relax_mlir.transform.context import PassContext
 from relax_mlir.transform.passes import ModulePass, Pass, PassInfo
 
-__all__ = ["RealizeVDevice", "SpecializePrimFuncBasedOnCallSite", "UpdateVDevice"]
+__all__ = [
+    "RealizeVDevice",
+    "RewriteCUDAGraph",
+    "SpecializePrimFuncBasedOnCallSite",
+    "UpdateVDevice",
+]
 
 
 def _vdevices(mod: IRModule) -> tuple[str, ...]:
@@ -57,3 +62,18 @@ def SpecializePrimFuncBasedOnCallSite() -> Pass:
     return lowering_pass(
         "SpecializePrimFuncBasedOnCallSite", "relax-specialize-prim-func-based-on-call-site"
     )
+
+
+def RewriteCUDAGraph() -> Pass:
+    """Move runs of kernels on memory that stays in place into functions that run as one graph.
+
+    Does so under `PassContext(config={"relax.backend.use_cuda_graph": True})`, as TVM's.
+    """
+
+    def transform(mod: IRModule, ctx: PassContext) -> IRModule:
+        if not ctx.config.get("relax.backend.use_cuda_graph", False):
+            return mod
+        rewrite = lowering_pass("RewriteCUDAGraph", "relax-rewrite-cuda-graph")
+        return rewrite.transform_module(mod, ctx)
+
+    return ModulePass(transform, PassInfo(0, "RewriteCUDAGraph"))

@@ -1,5 +1,5 @@
-"""Registered functions that compiled code calls for `R.print` and `R.assert_op`, and the errors it
-raises."""
+"""Registered functions that compiled code calls for `R.print` and `R.assert_op` and around regions
+of kernels, and the errors it raises."""
 
 from __future__ import annotations
 
@@ -25,6 +25,21 @@ def _assert_op(text: str, *values: Any) -> None:
     raise AssertionError(f"Assertion Failed: {formatted(text, values)}")
 
 
+def _allocate(function: Any, _index: int) -> Any:
+    """Storage for `relax-rewrite-cuda-graph`.  It is made anew in each call: what two calls run at
+    the same time, from two threads, may not share it."""
+    return function()
+
+
+def _run_region(function: Any, arguments: Any, _index: int, *_sizes: Any) -> Any:
+    """A region of `relax-rewrite-cuda-graph`, which has the sizes among its arguments too.  Whoever
+    wants launches as one graph captures the whole call: `runtime.capture_graph`."""
+    return function(*arguments)
+
+
 tvm_ffi.register_error("RecursionError", RecursionError)
 register_global_func("relax_mlir.print", _print, override=True)
 register_global_func("relax_mlir.assert_op", _assert_op, override=True)
+_GRAPHS = "relax_mlir.vm.builtin.cuda_graph."
+register_global_func(f"{_GRAPHS}get_cached_alloc", _allocate, override=True)
+register_global_func(f"{_GRAPHS}run_or_capture", _run_region, override=True)

@@ -113,7 +113,66 @@ class Module:
 """
 
 
+GRAPHS = """
+@I.ir_module(s_tir=True)
+class Module:
+    @T.prim_func(s_tir=True)
+    def exp(x: T.Buffer((T.int64(8),), "float32"), y: T.Buffer((T.int64(8),), "float32")):
+        for i in range(T.int64(8)):
+            with T.sblock("y"):
+                vi = T.axis.spatial(T.int64(8), i)
+                y[vi] = T.exp(x[vi])
+    @R.function
+    def func1(x: R.Tensor((8,), "float32")) -> R.Tensor((8,), "float32"):
+        R.func_attr({"relax.force_pure": True})
+        cls = Module
+        storage = R.memory.alloc_storage(R.shape([32]), 0, "global", "float32")
+        alloc = R.memory.alloc_tensor(storage, 0, R.shape([8]), "float32")
+        _1 = cls.exp(x, alloc)
+        storage1 = R.memory.alloc_storage(R.shape([64]), 0, "global", "float32")
+        alloc1 = R.memory.alloc_tensor(storage1, 0, R.shape([8]), "float32")
+        _2 = cls.exp(alloc, alloc1)
+        lv0 = (alloc1,)
+        lv1 = lv0[0]
+        _3 = R.memory.kill_tensor(alloc)
+        alloc2 = R.memory.alloc_tensor(storage, 0, R.shape([8]), "float32")
+        _4 = cls.exp(lv1, alloc2)
+        lv2 = alloc2
+        _5 = R.call_packed("vm.builtin.dummy", x, lv2, ty_args=R.Tuple())
+        storage2 = R.memory.alloc_storage(R.shape([32]), 0, "global", "float32")
+        alloc3 = R.memory.alloc_tensor(storage2, 0, R.shape([8]), "float32")
+        _6 = cls.exp(alloc2, alloc3)
+        alloc4 = R.builtin.alloc_tensor(R.shape([8]), "float32", 0)
+        _7 = cls.exp(alloc3, alloc4)
+        _8 = R.memory.kill_storage(storage)
+        return alloc4
+    @R.function
+    def func2(x: R.Tensor((8,), "float32"), w: R.Tensor((8,), "float32")
+              ) -> R.Tensor((8,), "float32"):
+        R.func_attr({"relax.force_pure": True, "num_input": 1})
+        cls = Module
+        storage = R.memory.alloc_storage(R.shape([128]), 0, "global", "float32")
+        alloc = R.memory.alloc_tensor(storage, 0, R.shape([8]), "float32")
+        _1 = cls.exp(w, alloc)
+        _3 = R.memory.kill_tensor(alloc)
+        storage1 = R.memory.alloc_storage(R.shape([32]), 0, "global", "float32")
+        alloc1 = R.memory.alloc_tensor(storage1, 0, R.shape([8]), "float32")
+        _2 = cls.exp(alloc, alloc1)
+        return alloc1
+    @R.function
+    def func3(x: R.Tensor(("n",), "float32"), w: R.Tensor(("m",), "float32")
+              ) -> R.Tensor(("m",), "float32"):
+        R.func_attr({"relax.force_pure": True, "num_input": 1})
+        m = T.int64()
+        a = R.add(w, w)
+        b = R.multiply(a, w)
+        c = R.builtin.alloc_tensor(R.shape([m]), "float32", 0)
+        d = R.call_packed("vm.builtin.dummy", b, c, ty_args=R.Tuple())
+        return c
+"""
+
 PROGRAMS = {
+    "RewriteCUDAGraph": GRAPHS,
     "RealizeVDevice": DEVICES,
     "SpecializePrimFuncBasedOnCallSite": SCOPES,
     "SplitLayoutRewritePreproc": WEIGHTS,
@@ -128,9 +187,11 @@ def _print_modules(package: str) -> None:
     importlib.import_module(f"{package}.script.tirx")
     known = {key: getattr(script, n) for key, n in names.items()}
     passes = importlib.import_module(f"{package}.relax.transform")
+    options = {"relax.backend.use_cuda_graph": True}
     for name, text in PROGRAMS.items():
         module = script.from_source(text, extra_vars={**known, "tvm": tvm})
-        changed = getattr(passes, name)()(module)
+        with tvm.transform.PassContext(config=options):
+            changed = getattr(passes, name)()(module)
         sys.stdout.write(f"{name}\n{changed.script()}\n-----\n")
 
 

@@ -10,7 +10,8 @@ from relax_mlir.errors import PassError
 from relax_mlir.ir import IRModule
 from relax_mlir.script import from_source
 from relax_mlir.script import ir as I
-from tests.compat.pass_programs import DEVICES, WEIGHTS
+from relax_mlir.transform import PassContext
+from tests.compat.pass_programs import DEVICES, GRAPHS, WEIGHTS
 
 T = relax.transform
 
@@ -72,3 +73,17 @@ def test_an_update_of_a_device_that_is_not_there() -> None:
     text = DEVICES.replace("tvm.cpu()", '"cpu:0"').replace("tvm.cuda()", '"cuda:0"')
     with pytest.raises(PassError, match="has 3 virtual devices, none at 3"):
         T.UpdateVDevice(I.vdevice("llvm"), 3)(from_source(text))
+
+
+def test_a_region_that_runs_as_one_graph() -> None:
+    text = GRAPHS.split("    @R.function\n    def func2")[0].replace(
+        'R.call_packed("vm.builtin.dummy", x, lv2, ty_args=R.Tuple())', "cls.exp(x, lv2)"
+    )
+    module = from_source(text)
+    assert isinstance(module, IRModule)
+    assert T.RewriteCUDAGraph()(module) == module
+    with PassContext(config={"relax.backend.use_cuda_graph": True}):
+        rewritten = T.RewriteCUDAGraph()(module)
+    assert "func1_cuda_graph_capture" in rewritten.script()
+    x = np.linspace(-8, -6, 8, dtype=np.float32)
+    np.testing.assert_array_equal(_results(rewritten, "func1", x), _results(module, "func1", x))
