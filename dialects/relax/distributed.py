@@ -72,7 +72,8 @@ def _redistribute(kinds: Kinds, attributes: Attributes) -> ir.Type:
 
 
 class CallTIRLocalViewOp(VariadicOperation, name="dist_call_tir_local_view", traits=[ext.Pure]):
-    """`R.dist.call_tir_local_view`: as call_tir, each worker with its parts of the tensors."""
+    """`R.dist.call_tir_local_view`: as call_tir, each worker with its parts of the tensors.
+    A shape at the end of the arguments is `tir_vars`."""
 
     callee: ir.FlatSymbolRefAttr
     arguments: Sequence[ext.Operand[Any]]

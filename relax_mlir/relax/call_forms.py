@@ -35,7 +35,8 @@ class CallForm:
     """`callee` is "symbol" (a function of the module), "string" (a registered one) or "value"
     (one computed).  `outputs` says that the types given are those of output tensors, whose shapes
     must be known; `nothing` that there is no result; without `declared` the text of the call says
-    no type."""
+    no type.  With `sized` a shape may come after the arguments: symbols of the callee, `tir_vars`.
+    """
 
     callee: str
     packed: bool = True
@@ -43,6 +44,7 @@ class CallForm:
     outputs: bool = False
     nothing: bool = False
     declared: bool = True
+    sized: bool = False
 
 
 FORMS: dict[str, CallForm] = {
@@ -55,7 +57,7 @@ FORMS: dict[str, CallForm] = {
     ),
     "relax.call_builtin_with_ctx": CallForm("string"),
     "relax.call_py_func": CallForm("string", outputs=True),
-    "relax.dist.call_tir_local_view": CallForm("symbol", outputs=True),
+    "relax.dist.call_tir_local_view": CallForm("symbol", outputs=True, sized=True),
     "relax.vm.call_tir_dyn": CallForm("symbol", nothing=True, declared=False),
 }
 

@@ -286,6 +286,7 @@ def _call_form(self: ExprLowering, expr: nodes.Call, at: At) -> ir.Value:
     form = FORMS[name]
     operands = [self.value(expr.args[0])] if form.callee == "value" else []
     operands += _fields(self, expr.args[1]) if form.packed else _values(self, expr.args[1:])
+    operands += _values(self, expr.args[2:]) if form.sized else []
     stored = stored_attributes(form, expr)
     return _create(MLIR_NAMES[name], operands, [expr.mlir_type], stored, loc=at())
 

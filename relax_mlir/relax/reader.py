@@ -325,7 +325,9 @@ def _call_form(self: FunctionReader, op: Op) -> nodes.Expr:
         if form.callee == "string"
         else values.pop(0)
     )
-    args = [callee, nodes.Tuple(values)] if form.packed else [callee, *values]
+    sized = form.sized and len(values) > 0 and types.shape_info(op.operands[-1].type) is not None
+    sizes = [values.pop()] if sized else []
+    args = [callee, nodes.Tuple(values), *sizes] if form.packed else [callee, *values]
     kind = op.results[0].type
     declared: Any = () if kind == types.object_type() or not form.declared else (kind,)
     if form.outputs or "inplace_indices" in form.attributes:

@@ -61,6 +61,11 @@ class Module:
         for i in range(8):
             B[i] = A[i]
 
+    @T.prim_func
+    def shift(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32"), n: T.int64):
+        for i in range(8):
+            B[i] = A[i] + T.Cast("float32", n)
+
     @R.function
     def main(x: R.DTensor((8,), "float32", "mesh[0]", "S[0]")):
         a: R.DTensor((8,), "float32", "mesh[0]", "S[0]") = R.add(x, x)
@@ -69,7 +74,11 @@ class Module:
         d = R.dist.call_tir_local_view(
             Module.copy, (c,), out_sinfo=R.DTensor((8,), "float32", "mesh[0]", "R")
         )
-        return d
+        e = R.dist.call_tir_local_view(
+            Module.shift, (d,), out_sinfo=R.DTensor((8,), "float32", "mesh[0]", "R"),
+            tir_vars=R.shape([3]),
+        )
+        return e
 """,
     "collectives": """
 @R.function

@@ -5,10 +5,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 import relax_mlir
 from relax_mlir.dialects.tir.blocks import BlockOp
+from relax_mlir.driver.build_module import build
 from relax_mlir.errors import CompileError, ParseError
 from relax_mlir.ir import IRModule
 from relax_mlir.mlir import ir
@@ -415,6 +417,24 @@ def func(A: T.Buffer((4,), "float32")):
     run = relax_mlir.build(round_trips(program))["func"]
     with pytest.raises(Exception, match="wrong sizes"):
         run(relax_mlir.runtime.empty((4,), "float32"))
+
+
+def test_a_handle_that_is_matched_again_is_the_same_memory() -> None:
+    program = """
+@T.prim_func
+def func(a: T.handle):
+    A = T.match_buffer(a, (2, 3))
+    same = T.match_buffer(a, (2, 3))
+    flat = T.match_buffer(a, (6,))
+    for i in range(6):
+        flat[i] = T.Cast("float32", i)
+    for i, j in T.grid(2, 3):
+        A[i, j] = same[i, j] * T.float32(2)
+"""
+    module = round_trips(program)
+    given = np.zeros((2, 3), "float32")
+    build(module)["func"](given)
+    np.testing.assert_array_equal(given, 2 * np.arange(6, dtype="float32").reshape(2, 3))
 
 
 def test_a_view_that_a_python_function_leaves_is_none() -> None:

@@ -145,15 +145,6 @@ def test_a_private_function_has_no_global_symbol():
         from_source("@T.prim_func(private=True)\ndef f():\n    T.func_attr({'global_symbol': 'f'})")
 
 
-def test_a_handle_is_matched_once():
-    with pytest.raises(ParseError, match="handle 'a' is matched twice") as caught:
-        from_source(
-            "@T.prim_func\ndef f(a: T.handle):\n"
-            "    A = T.match_buffer(a, (2,))\n    B = T.match_buffer(a, (2,))\n"
-        )
-    assert caught.value.span.line == 4
-
-
 def test_parse_errors_are_syntax_errors_and_ours():
     assert issubclass(ParseError, SyntaxError)
     assert issubclass(ParseError, Error)

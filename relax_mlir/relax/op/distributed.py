@@ -33,9 +33,7 @@ def call_tir_local_view(
     out_ty: Any = None,
 ) -> Call:
     """`R.dist.call_tir_local_view`: each worker calls the function on its parts of the tensors."""
-    if tir_vars is not None:
-        raise TypeError("R.dist.call_tir_local_view takes no tir_vars here")
-    made = special.call_tir(gvar, args, out_sinfo, out_ty=out_ty)
+    made = special.call_tir(gvar, args, out_sinfo, tir_vars, out_ty=out_ty)
     op = Op.get("relax.dist.call_tir_local_view")
     return Call(op, made.args, made.attrs, sinfo_args=made.type_args)
 

@@ -155,8 +155,8 @@ class SignatureParser(DialectParser):
         form = self.evaluate(call)
         if not isinstance(form, MatchBufferForm) or not isinstance(form.source, Handle):
             return
-        if form.source.name in matched:
-            raise self.error(f"handle '{form.source.name}' is matched twice", statement)
+        if form.source.name in matched:  # another name, or another shape, of the same memory
+            return
         matched[form.source.name] = (name, form.buffer)
         self.done.add(statement)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from relax_mlir.dialects.attributes import Reference
@@ -291,7 +292,10 @@ def _buffer_scope(parser: TirParser, form: BufferForm, node: ast.AST) -> Iterato
 
 
 def _match_buffer(parser: TirParser, name: str, form: MatchBufferForm, node: ast.AST) -> Any:
-    """A handle's buffer is made with the signature; here it is a part of another buffer."""
+    """A handle's buffer is made with the signature; here it is a part of another buffer, or the
+    same memory as the buffer that the handle has."""
+    if isinstance(form.source, Handle) and form.source.buffer is not None:
+        return _buffer(parser, name, replace(form.buffer, data=form.source.buffer.data), node)
     if not isinstance(form.source, (Buffer, BufferRegion, BufferLoad, BufferView)):
         raise TypeError("T.match_buffer takes a handle parameter of the function, or a region")
     region = region_of(form.source)

@@ -248,9 +248,11 @@ def _call_form(self: ExprPrinter, expr: nodes.Call) -> str:
     name = expr.op.name
     form, callee = FORMS[name], expr.args[0]
     parts = [_quoted(callee) if form.callee == "string" else self.text(callee)]
-    parts += map(self.text, expr.args[1:])
+    parts += map(self.text, expr.args[1:2] if form.sized else expr.args[1:])
     if form.outputs:
         parts.append(_outputs(self, expr))
+    if form.sized and len(expr.args) > 2:
+        parts.append(f"tir_vars={self.text(expr.args[2])}")
     parts += [f"{key}={attribute_text(expr.attrs[key])}" for key in form.attributes]
     if not form.outputs:
         parts += _types(self, expr)
