@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import relax_mlir
-from relax_mlir import dlight, te
+from relax_mlir import dlight, te, topi
 from relax_mlir.dlight.base.transform import apply_rules
 from relax_mlir.dlight.gpu.matmul_tensor_cores import MatmulTensorization
 from relax_mlir.ir import IRModule
@@ -288,8 +288,6 @@ def softmax(x: np.ndarray) -> np.ndarray:
 
 @pytest.mark.parametrize("shape", [(4, 300), (2, 3, 7)])
 def test_general_reduction(shape: tuple[int, ...]) -> None:
-    from relax_mlir import topi
-
     (a,) = placeholders(shape)
     text = check(
         dlight.gpu.GeneralReduction(),
@@ -301,8 +299,6 @@ def test_general_reduction(shape: tuple[int, ...]) -> None:
 
 
 def test_rms_norm() -> None:
-    from relax_mlir import topi
-
     a, b = placeholders((3, 64), (64,))
     text = check(
         dlight.gpu.RMSNorm(),
@@ -340,6 +336,52 @@ def test_transpose_refuses_copies_of_rows() -> None:
     assert dlight.gpu.Transpose().apply(prim_func([a], rows), CUDA, False) is None
 
 
+# -- ReductionChain ----------------------------------------------------------------------------
+
+
+def attention(length: int, keys: int, heads: int = 2, size: int = 20) -> PrimFunc:
+    """softmax(q k^T) v of heads that lie beside each other, the scores scaled and masked."""
+    q, k, v = placeholders(*((n, heads, size) for n in (length, keys, keys)))
+    r, j = te.reduce_axis((0, size), "r"), te.reduce_axis((0, keys), "j")
+    scores = te.compute(
+        (heads, length, keys), lambda h, a, b: te.sum(q[a, h, r] * k[b, h, r], axis=r), name="S"
+    )
+    masked = te.compute(
+        scores.shape, lambda h, a, b: T.if_then_else(b <= a, scores[h, a, b] * 0.5, -1e30)
+    )
+    weights = topi.nn.softmax(masked)
+    out = te.compute(
+        (length, heads, size),
+        lambda a, h, c: te.sum(weights[h, a, j] * v[j, h, c], axis=j),
+        name="O",
+    )
+    return prim_func([q, k, v], out)
+
+
+def attention_in_numpy(q: np.ndarray, k: np.ndarray, v: np.ndarray) -> np.ndarray:
+    scores = np.einsum("ahr,bhr->hab", q, k) * 0.5
+    later = np.arange(len(k))[None, :] > np.arange(len(q))[:, None]
+    return np.einsum("hab,bhc->ahc", softmax(np.where(later, -1e30, scores)), v)
+
+
+@pytest.mark.parametrize("length, keys", [(32, 32), (5, 37)])
+def test_attention_is_a_chain_of_reductions(length: int, keys: int) -> None:
+    shapes = [(length, 2, 20), (keys, 2, 20), (keys, 2, 20), (length, 2, 20)]
+    text = check(dlight.gpu.ReductionChain(), attention(length, keys), attention_in_numpy, shapes)
+    # Two products, each with both operands in shared memory, and two reductions across threads.
+    assert text.count('scope="shared"') == 4 and text.count('scope="local"') == 2
+    assert text.count(f'T.thread_binding({2 * length}, thread="blockIdx.x")') == 2
+
+
+def test_chains_without_products_are_left_to_others() -> None:
+    (a,) = placeholders((6, 100))
+    rule = dlight.gpu.ReductionChain()
+    assert rule.apply(prim_func([a], topi.nn.softmax(a)), CUDA, False) is None
+    b, c = placeholders((8, 8), (8, 8))
+    assert rule.apply(prim_func([b, c], product(b, c)), CUDA, False) is None
+    assert rule.apply(attention(4, 4), Target("llvm"), False) is None
+
+
 # -- CPU ---------------------------------------------------------------------------------------
 
 
@@ -361,8 +403,6 @@ def test_cpu_gemv() -> None:
 
 
 def test_cpu_reduction() -> None:
-    from relax_mlir import topi
-
     (a,) = placeholders((6, 100))
     module = scheduled(dlight.cpu.Reduction(), prim_func([a], topi.nn.softmax(a)), Target("llvm"))
     assert "T.parallel" in module.script() and "T.vectorized" in module.script()

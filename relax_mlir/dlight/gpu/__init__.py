@@ -6,12 +6,13 @@ from relax_mlir.dlight.gpu.general_reduction import GeneralReduction
 from relax_mlir.dlight.gpu.low_batch_gemv import LowBatchGEMV
 from relax_mlir.dlight.gpu.matmul import Matmul
 from relax_mlir.dlight.gpu.reduction import Reduction
+from relax_mlir.dlight.gpu.reduction_chain import ReductionChain
 from relax_mlir.dlight.gpu.rmsnorm import RMSNorm
 from relax_mlir.dlight.gpu.transpose import Transpose
 
 RULES = (
     Matmul(), GEMV(), LowBatchGEMV(), Reduction(), GeneralReduction(), RMSNorm(), Transpose(),
-    Fallback(),
+    ReductionChain(), Fallback(),
 )  # fmt: skip
 """The rules in the order in which they are tried; the last one accepts every function."""
 
@@ -24,5 +25,6 @@ __all__ = [
     "Matmul",
     "RMSNorm",
     "Reduction",
+    "ReductionChain",
     "Transpose",
 ]

@@ -55,7 +55,7 @@ def _schedule_blocks(
             run_by_one_thread(sch, info.block_rv)
             continue
         try:
-            reduction = _spread(sch, info, threads)
+            reduction = spread(sch, info, threads)
         except ScheduleError:
             return info.name
         if reduction is not None:
@@ -68,8 +68,10 @@ def _schedule_blocks(
     return None
 
 
-def _spread(sch: Schedule, info: SBlockInfo, threads: int) -> LoopRV | None:
-    """Bind the spatial loops of a block; its outermost reduction loop."""
+def spread(sch: Schedule, info: SBlockInfo, threads: int) -> LoopRV | None:
+    """Bind the spatial loops of a block; its outermost reduction loop.
+
+    Raises ScheduleError when they cannot be."""
     loops = {kind: [i.loop_rv for i in info.iters if i.kind == kind] for kind in "SRO"}
     if not loops["S"]:
         run_by_one_thread(sch, info.block_rv)

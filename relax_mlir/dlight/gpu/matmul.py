@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from relax_mlir.dlight.analysis.common_analysis import has_reduction, normalize_prim_func
@@ -67,7 +68,7 @@ class Matmul(GPUScheduleRule):
         block = reduction_block(sch)
         if block is None or normalize_matmul(sch, block) is None:
             return None
-        _schedule(sch, block, self.get_configs(target))
+        schedule_product(sch, block, self.get_configs(target))
         return sch
 
 
@@ -78,7 +79,16 @@ def _on_tensor_cores(func: PrimFunc, target: Target) -> Schedule | None:
         return None
 
 
-def _schedule(sch: Schedule, block: BlockRV, config: Matmul.Config) -> None:
+def schedule_product(
+    sch: Schedule,
+    block: BlockRV,
+    config: Matmul.Config,
+    take_consumers: Callable[[Schedule, BlockRV], None] = inline_consumers,
+) -> None:
+    """Schedule a product in the form that `normalize_matmul` makes.
+
+    `take_consumers` inlines into the block that writes the result what follows it.
+    """
     rows = config.vthread_x * config.block_size_x * config.micro_size_x
     columns = config.vthread_y * config.block_size_y * config.micro_size_y
     sch.pad_einsum(block, [1, rows, columns, config.micro_size_k])
@@ -109,7 +119,7 @@ def _schedule(sch: Schedule, block: BlockRV, config: Matmul.Config) -> None:
             inline_producers(sch, _cooperative_fetch(sch, block, number, ko, config))
     else:
         inline_producers(sch, block)
-    inline_consumers(sch, write_back)
+    take_consumers(sch, write_back)
     sch.decompose_reduction(block, ko)
 
 

@@ -34,6 +34,12 @@ class Traits:
 
 def reduction_block(sch: Schedule) -> BlockRV | None:
     """The only reduction of a function whose other blocks are spatial, else None."""
+    found = reduction_blocks(sch)
+    return found[0] if found is not None and len(found) == 1 else None
+
+
+def reduction_blocks(sch: Schedule) -> list[BlockRV] | None:
+    """The reductions of a function whose other blocks are spatial, else None."""
     found: list[BlockRV] = []
     for block in sch.get_child_blocks(get_root_block(sch)):
         with mlir.scope():
@@ -43,7 +49,7 @@ def reduction_block(sch: Schedule) -> BlockRV | None:
             found.append(block)
         elif kinds != {"S"}:
             return None
-    return found[0] if len(found) == 1 else None
+    return found
 
 
 def detect_iter_traits(block: BlockOp) -> Traits | None:

@@ -32,7 +32,7 @@ REDUCTION_THREADS = 16
 
 
 @dataclass(frozen=True)
-class _Nest:
+class ReductionNest:
     """The loops of a reduction in the order in which its input lies in memory."""
 
     spatial: LoopRV
@@ -66,17 +66,17 @@ class Reduction(GPUScheduleRule):
             return None
         if not is_associative(sch, info):
             return None
-        loops = _normalize(sch, info)
+        loops = normalize_nest(sch, info)
         if loops is None:
             return None
         if loops.is_inner_reduction:
-            _schedule_inner_reduction(sch, target, info.block_rv, loops, epilogue)
+            schedule_inner_reduction(sch, target, info.block_rv, loops, epilogue)
         else:
             _schedule_inner_spatial(sch, info.block_rv, loops, epilogue)
         return sch
 
 
-def _normalize(sch: Schedule, info: SBlockInfo) -> _Nest | None:
+def normalize_nest(sch: Schedule, info: SBlockInfo) -> ReductionNest | None:
     """Bring the loops into the order of the dominant input, and fuse those of a kind."""
     with mlir.scope():
         block: BlockOp = sch.get(info.block_rv)
@@ -97,12 +97,17 @@ def _normalize(sch: Schedule, info: SBlockInfo) -> _Nest | None:
     sch.reorder(*loops, *(i.loop_rv for i in reduction))
     inner = spatial[-1].dom if spatial else 1
     fused = sch.fuse(*loops), sch.fuse(*(i.loop_rv for i in reduction))
-    return _Nest(*fused, inner, walked[-1].kind == "R")
+    return ReductionNest(*fused, inner, walked[-1].kind == "R")
 
 
-def _schedule_inner_reduction(
-    sch: Schedule, target: Target, block: BlockRV, loops: _Nest, epilogue: SBlockInfo | None
+def schedule_inner_reduction(
+    sch: Schedule,
+    target: Target,
+    block: BlockRV,
+    loops: ReductionNest,
+    epilogue: SBlockInfo | None = None,
 ) -> None:
+    """Let a block of threads make each result of a reduction along its input's last dimension."""
     bx = loops.spatial
     (threads,) = suggest_threads_per_block(target, [get_extent(sch, loops.reduction)])
     r, tx = sch.split(loops.reduction, factors=[None, threads])
@@ -115,7 +120,7 @@ def _schedule_inner_reduction(
 
 
 def _schedule_inner_spatial(
-    sch: Schedule, block: BlockRV, loops: _Nest, epilogue: SBlockInfo | None
+    sch: Schedule, block: BlockRV, loops: ReductionNest, epilogue: SBlockInfo | None
 ) -> None:
     threads = largest_factor(loops.inner_extent, range(1, MAX_SPATIAL_THREADS + 1))
     bx, tx = sch.split(loops.spatial, factors=[None, threads])
