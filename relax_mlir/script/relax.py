@@ -23,7 +23,7 @@ from relax_mlir.script.forms.relax import (
     output,
 )
 from relax_mlir.script.ir import DeviceMesh as device_mesh
-from relax_mlir.script.parser.entry import FunctionDecorator
+from relax_mlir.script.parser.entry import FunctionDecorator, rewriter
 
 __all__ = [
     "Any",
@@ -51,6 +51,7 @@ __all__ = [
     "match_cast",
     "output",
     "prim_value",
+    "rewriter",
     "shape",
     "str",
     "tuple",

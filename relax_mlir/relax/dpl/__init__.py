@@ -45,6 +45,11 @@ from relax_mlir.relax.dpl.pattern import (
     wildcard,
 )
 from relax_mlir.relax.dpl.rewrite import rewrite_bindings, rewrite_call
+from relax_mlir.relax.dpl.rewriter import (
+    ExprPatternRewriter,
+    OrRewriter,
+    PatternMatchingRewriter,
+)
 
 StructInfoPattern = TypePattern
 
@@ -58,12 +63,15 @@ __all__ = [
     "DataTypePattern",
     "DataflowVarPattern",
     "ExprPattern",
+    "ExprPatternRewriter",
     "ExternFuncPattern",
     "FunctionPattern",
     "GlobalVarPattern",
     "NotPattern",
     "OrPattern",
+    "OrRewriter",
     "PatternContext",
+    "PatternMatchingRewriter",
     "PatternSeq",
     "PrimArrPattern",
     "SameShapeConstraint",

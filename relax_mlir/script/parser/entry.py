@@ -116,8 +116,24 @@ class PyFuncDecorator:
         return function
 
 
+class RewriterDecorator(ModuleDecorator):
+    """`@R.rewriter`: a rule from the Relax functions `pattern` and `replacement` of a class."""
+
+    __name__ = "rewriter"
+
+    def decorate(self, cls: type, frame: FrameType) -> Any:
+        """The rewriter of a class that `frame` is decorating."""
+        from relax_mlir.relax.dpl.rewriter import PatternMatchingRewriter
+
+        return PatternMatchingRewriter.from_module(super().decorate(cls, frame))
+
+    def __repr__(self) -> str:
+        return "<decorator R.rewriter>"
+
+
 ir_module = ModuleDecorator()
 pyfunc = PyFuncDecorator()
+rewriter = RewriterDecorator()
 
 _modules: list[ModuleContext] = []
 
@@ -128,13 +144,14 @@ def current_module() -> ModuleContext | None:
 
 
 def _in_module_class(frame: FrameType) -> bool:
-    """True when `frame` executes the body of a class that `ir_module` decorates."""
+    """True when `frame` executes the body of a class that becomes a module."""
     if "__qualname__" not in frame.f_locals or "__module__" not in frame.f_locals:
         return False
     found = sources.enclosing_class(frame)
     if found is None:
         return True
-    return any("ir_module" in ast.unparse(d) for d in found[1].decorator_list)
+    texts = [ast.unparse(decorator) for decorator in found[1].decorator_list]
+    return any(name in text for text in texts for name in ("ir_module", "rewriter"))
 
 
 # -- modules ------------------------------------------------------------------------------------
