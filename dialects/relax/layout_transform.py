@@ -58,7 +58,7 @@ def _size(node: ast.expr, sizes: Mapping[str, Dim]) -> Dim | None:
     if isinstance(node.op, ast.FloorDiv):
         return dim_algebra.ceildiv(left, factor)
     if isinstance(node.op, ast.Mod):
-        return min(left, factor) if isinstance(left, int) else factor
+        return factor  # room for all remainders, as in TVM, also where there are fewer
     return None
 
 

@@ -46,8 +46,8 @@ def _layout_cases() -> list[Case]:
         layout_case(lambda i, j: (i, j // 4, j % 4), x, (5, 2, 4), 7.5),
         layout_case(lambda i, j: (i // 2, j // 3, i % 2, j % 3), x, (3, 2, 2, 3), -1.0),
         layout_case(lambda i, j: (i * 6 + j,), x, (30,)),
-        layout_case(lambda i: (i // 16, i % 16), random((3,), "int8"), (1, 3), 9),
-        layout_case(lambda i: (i // 4, i % 4), random((0,)), (0, 0)),
+        layout_case(lambda i: (i // 16, i % 16), random((3,), "int8"), (1, 16), 9),
+        layout_case(lambda i: (i // 4, i % 4), random((0,)), (0, 4)),
         layout_case(
             lambda n, c, h, w: (n, c // 2, h, w, c % 2),
             random((2, 5, 3, 1), "float16"),
