@@ -6,9 +6,10 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from tests.models.torch_cases import CASES  # noqa: E402
+from tests.models import torch_cases, torch_gradient_cases  # noqa: E402
 from tests.models.torch_harness import Together, called, compare, compiled, flattened  # noqa: E402
 
+CASES = torch_cases.CASES | torch_gradient_cases.CASES
 pytestmark = [pytest.mark.torch, pytest.mark.filterwarnings("ignore")]
 
 

@@ -30,15 +30,12 @@ outside the set, which `torch.export` keeps unless it is told to decompose: {{ot
 """
 
 OUTSIDE = {
-    "backward": "the gradient of an operator: `relax.transform.Gradient` makes those itself",
     "rand": "random numbers, which Relax does not draw",
     "sym_is_contiguous": "strides, which tensors of Relax do not have",
     "sym_storage_offset": "strides, which tensors of Relax do not have",
     "sym_stride": "strides, which tensors of Relax do not have",
     "resize_": "changes the memory of a tensor",
     "_fft": "complex numbers, which Relax does not have",
-    "_embedding_bag": "bags of sizes given by data, for which there is no Relax operator",
-    "col2im": "not yet",
 }
 """Why an operator is not converted, by a part of its name."""
 

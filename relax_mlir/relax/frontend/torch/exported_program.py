@@ -188,6 +188,10 @@ class ExportedProgramImporter(Importer):
         sized = self.relax.TensorStructInfo(self.expected, info.dtype)
         return self.block_builder.match_cast(result, sized)
 
+    def reads_results(self, *indices: int) -> bool:
+        readers = [user for user in self.current_node.users if user.target is operator.getitem]
+        return any(user.args[1] in indices and user.users for user in readers)
+
     def expected_shape(self, node: Any) -> list[Any] | None:
         shape = getattr(node.meta.get("val"), "shape", None)
         if shape is None:

@@ -141,6 +141,10 @@ class Importer:
         """The value (a torch tensor) of an expression that no input or weight reaches, or None."""
         return None
 
+    def reads_results(self, *indices: int) -> bool:
+        """Whether the program uses any of these results of the node that is being converted."""
+        return False
+
     def ndim(self, expr: Any) -> int:
         return expr.struct_info.ndim
 

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from relax_mlir.errors import Error
-from relax_mlir.relax.frontend.torch.importer import Converter, Importer, Unavailable
+from relax_mlir.relax.frontend.torch.importer import Converter, Importer, dtype_of
 from relax_mlir.relax.frontend.torch.ops_shape import as_list
 
 
-def _per_axis(value: Any, count: int) -> list[int]:
+def per_axis(value: Any, count: int) -> list[int]:
+    """A number a spatial axis, from one for all or one for each."""
     values = as_list(value)
     return values * count if len(values) == 1 else values
 
@@ -47,7 +51,7 @@ def convolution_nd(
     groups: int = 1,
 ) -> Any:
     ndim = imp.ndim(weight) - 2
-    holes = _per_axis(dilation, ndim)
+    holes = per_axis(dilation, ndim)
     if padding == "same":
         padding = _same_padding(imp.shape_of(weight)[2:], holes)
     elif padding == "valid":
@@ -57,8 +61,8 @@ def convolution_nd(
         result = getattr(imp.op.nn, f"conv{ndim}d")(
             data,
             weight,
-            strides=_per_axis(stride, ndim),
-            padding=_per_axis(padding, ndim),
+            strides=per_axis(stride, ndim),
+            padding=per_axis(padding, ndim),
             dilation=holes,
             groups=groups,
         )
@@ -84,10 +88,10 @@ def transposed_convolution_nd(
         result = getattr(imp.op.nn, f"conv{ndim}d_transpose")(
             data,
             weight,
-            strides=_per_axis(stride, ndim),
-            padding=_per_axis(padding, ndim),
-            output_padding=_per_axis(output_padding, ndim),
-            dilation=_per_axis(dilation, ndim),
+            strides=per_axis(stride, ndim),
+            padding=per_axis(padding, ndim),
+            output_padding=per_axis(output_padding, ndim),
+            dilation=per_axis(dilation, ndim),
             groups=groups,
         )
         return _biased(imp, result, bias, ndim)
@@ -129,35 +133,63 @@ def _max_pool(ndim: int) -> Converter:
         ceil_mode: bool = False,
         return_indices: bool = False,
     ) -> Any:
-        if return_indices:
-            raise Error(f"max_pool{ndim}d: the indices of the maxima have no Relax operator")
-        size = _per_axis(kernel_size, ndim)
+        size = per_axis(kernel_size, ndim)
         pool = getattr(imp.op.nn, f"max_pool{ndim}d")
-        return _batched(
-            imp,
-            x,
-            ndim,
-            lambda data: pool(
-                data,
-                size,
-                _per_axis(stride, ndim) if stride else size,
-                _per_axis(padding, ndim),
-                _per_axis(dilation, ndim),
-                ceil_mode,
-            ),
-        )
+        strides = per_axis(stride, ndim) if stride else size
+        window = [size, strides, per_axis(padding, ndim), per_axis(dilation, ndim)]
+        values = imp.emit(_batched(imp, x, ndim, lambda data: pool(data, *window, ceil_mode)))
+        if not return_indices:
+            return values
+        extents = imp.shape_of(values)[-ndim:]
+        return [values, imp.block_builder.emit_te(_places_of_maxima, x, extents, *window)]
 
     return convert
 
 
-_INDICES = Unavailable("the indices of the maxima of a pooling")
+def _places_of_maxima(
+    data: Any,
+    extents: Sequence[Any],
+    kernel: Sequence[int],
+    strides: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+) -> Any:
+    """Where each window's maximum is, in the image as a vector: the first one, or NaN."""
+    from relax_mlir import te, tir
+
+    ndim = len(kernel)
+    outer, sizes = list(data.shape[:-ndim]), data.shape[-ndim:]
+    axes = [te.reduce_axis((0, extent), name=f"k{i}") for i, extent in enumerate(kernel)]
+
+    def better(x: Any, y: Any) -> Any:
+        keeps = tir.any(x[1] >= y[1], te.isnan(x[1]), y[0] < 0)
+        return tuple(te.if_then_else(keeps, a, b) for a, b in zip(x, y, strict=True))
+
+    def nothing(position: str, dtype: str) -> Any:
+        return tir.const(-1, position), te.min_value(dtype)
+
+    reducer = te.comm_reducer(better, nothing, name="place_of_maximum")
+
+    def element(*at: Any) -> Any:
+        rows = zip(at[-ndim:], strides, axes, dilation, padding, strict=True)
+        index = [place * step + k.var * hole - pad for place, step, k, hole, pad in rows]
+        inside = [c >= 0 for c in index] + [c < n for c, n in zip(index, sizes, strict=True)]
+        flat = index[0]
+        for coordinate, size in zip(index[1:], sizes[1:], strict=True):
+            flat = flat * size + coordinate
+        valid = te.all(*inside)
+        value = te.if_then_else(valid, data(*at[:-ndim], *index), te.min_value(data.dtype))
+        position = te.if_then_else(valid, flat.astype("int64"), tir.const(-1, "int64"))
+        return reducer((position, value), axis=axes)
+
+    return te.compute([*outer, *extents], element, name="place_of_maximum")[0]
 
 
 def _with_indices(pool: Converter) -> Converter:
-    """(values, indices), of which the importer provides the values."""
+    """(values, indices)"""
 
     def convert(imp: Importer, *args: Any, **kwargs: Any) -> Any:
-        return [imp.emit(pool(imp, *args, **kwargs)), _INDICES]
+        return pool(imp, *args, **kwargs, return_indices=True)
 
     return convert
 
@@ -173,10 +205,14 @@ def _avg_pool(ndim: int) -> Converter:
         count_include_pad: bool = True,
         divisor_override: int | None = None,
     ) -> Any:
+        size = per_axis(kernel_size, ndim)
         if divisor_override is not None:
-            raise Error(f"avg_pool{ndim}d with divisor_override has no Relax operator")
-        size = _per_axis(kernel_size, ndim)
-        if ceil_mode and _covers(imp.shape_of(x)[-ndim:], size, _per_axis(padding, ndim)):
+            if ceil_mode:
+                raise Error(f"avg_pool{ndim}d with divisor_override and ceil_mode")
+            averages = convert(imp, x, kernel_size, stride, padding)
+            factor = imp.scalar_like(math.prod(size) / divisor_override, x)
+            return imp.op.multiply(imp.emit(averages), factor)
+        if ceil_mode and _covers(imp.shape_of(x)[-ndim:], size, per_axis(padding, ndim)):
             return imp.op.mean(x, list(range(-ndim, 0)), keepdims=True)
         pool = getattr(imp.op.nn, f"avg_pool{ndim}d")
         return _batched(
@@ -186,8 +222,8 @@ def _avg_pool(ndim: int) -> Converter:
             lambda data: pool(
                 data,
                 size,
-                _per_axis(stride, ndim) if stride else size,
-                _per_axis(padding, ndim),
+                per_axis(stride, ndim) if stride else size,
+                per_axis(padding, ndim),
                 [1] * ndim,
                 ceil_mode,
                 count_include_pad,
@@ -229,7 +265,7 @@ def _adaptive_max_pool(ndim: int) -> Converter:
         if any(size % want for size, want in zip(own, wanted, strict=True)):
             raise Error(f"adaptive_max_pool{ndim}d of {own} to {wanted}: windows of unequal sizes")
         kernel = [size // want for size, want in zip(own, wanted, strict=True)]
-        return [imp.emit(_max_pool(ndim)(imp, x, kernel)), _INDICES]
+        return _max_pool(ndim)(imp, x, kernel, return_indices=True)
 
     return convert
 
@@ -242,9 +278,9 @@ def _resized(
 ) -> Any:
     own = imp.shape_of(x)[2:]
     if size is None:
-        scales = _per_axis(factors, len(own))
+        scales = per_axis(factors, len(own))
         size = [int(extent * factor) for extent, factor in zip(own, scales, strict=True)]
-    size = _per_axis(size, len(own))
+    size = per_axis(size, len(own))
     mode = "align_corners" if align_corners else "half_pixel"
     if method == "nearest_neighbor":
         mode = "asymmetric"
@@ -323,6 +359,39 @@ def grid_sampler(
     )
 
 
+def col2im(
+    imp: Importer,
+    x: Any,
+    output_size: Any,
+    kernel_size: Any,
+    dilation: Any = 1,
+    padding: Any = 0,
+    stride: Any = 1,
+) -> Any:
+    """The sum of overlapping blocks: a transposed convolution by one kernel for each place."""
+    ndim = 2
+    kernel, holes = per_axis(kernel_size, ndim), per_axis(dilation, ndim)
+    pads, steps = per_axis(padding, ndim), per_axis(stride, ndim)
+    sizes = per_axis(output_size, ndim)
+    reach = [hole * (extent - 1) + 1 for hole, extent in zip(holes, kernel, strict=True)]
+    room = [size + 2 * pad - r for size, pad, r in zip(sizes, pads, reach, strict=True)]
+    blocks = [free // step + 1 for free, step in zip(room, steps, strict=True)]
+    places = math.prod(kernel)
+    *batch, rows, _ = imp.shape_of(x)
+    identity = np.tile(np.eye(places), (rows // places, 1)).reshape(rows, 1, *kernel)
+    images = imp.emit(imp.op.reshape(x, [*(batch or [1]), rows, *blocks]))
+    result = imp.op.nn.conv2d_transpose(
+        images,
+        imp.relax.const(identity.astype(dtype_of(x))),
+        strides=steps,
+        padding=pads,
+        output_padding=[free % step for free, step in zip(room, steps, strict=True)],
+        dilation=holes,
+        groups=rows // places,
+    )
+    return result if batch else imp.op.squeeze(imp.emit(result), [0])
+
+
 _DIMENSIONS = (1, 2, 3)
 
 CONVERTERS: dict[str, Converter] = {
@@ -342,6 +411,7 @@ CONVERTERS: dict[str, Converter] = {
     "upsample_trilinear3d": _upsample("linear"),
     "upsample_bicubic2d": _upsample("cubic"),
     "interpolate": interpolate,
+    "col2im": col2im,
     "grid_sampler_2d": grid_sampler,
     "grid_sampler": grid_sampler,
     "grid_sample": grid_sampler,

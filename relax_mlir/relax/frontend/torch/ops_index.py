@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from relax_mlir.errors import Error
-from relax_mlir.relax.frontend.torch.importer import Converter, Importer, dtype_of
+from relax_mlir.relax.frontend.torch.importer import Converter, Importer, Unavailable, dtype_of
 from relax_mlir.relax.frontend.torch.ops_shape import (
     product,
     select,
@@ -21,6 +21,51 @@ from relax_mlir.relax.frontend.torch.ops_shape import (
 
 def embedding(imp: Importer, weight: Any, indices: Any, *unused: Any, **ignored: Any) -> Any:
     return imp.op.take(weight, indices, axis=0)
+
+
+def embedding_bag(
+    imp: Importer,
+    weight: Any,
+    indices: Any,
+    offsets: Any,
+    scale_by_frequency: bool = False,
+    mode: int = 0,
+    sparse: bool = False,
+    sample_weights: Any = None,
+    include_last_offset: bool = False,
+    padding_index: int | None = -1,
+) -> Any:
+    """(results, bag of each index, sizes): the sum (mode 0), mean (1) or maximum (2) of the rows
+    of every bag; bag i begins at `offsets[i]`.  Rows at the padding's index are left out."""
+    (count,), width = imp.shape_of(indices), imp.shape_of(weight)[1]
+    bags = imp.shape_of(offsets)[0] - (1 if include_last_offset else 0)
+    numbers = imp.emit(imp.op.arange(imp.relax.PrimValue(count), dtype="int64"))
+    starts = imp.cast(offsets, "int64")
+    after = imp.emit(imp.op.bucketize(numbers, starts, right=True))
+    bag = imp.emit(imp.op.subtract(after, imp.relax.const(1, "int64")))
+    places = imp.emit(imp.op.expand_dims(bag, -1))
+    rows = imp.emit(imp.op.take(weight, indices, axis=0))
+    if sample_weights is not None:
+        rows = imp.emit(imp.op.multiply(rows, imp.emit(imp.op.expand_dims(sample_weights, -1))))
+    kept = imp.emit(imp.op.not_equal(indices, imp.scalar_like(padding_index or 0, indices)))
+    if padding_index is None or padding_index < 0:
+        kept = imp.emit(imp.op.ones_like(indices, "bool"))
+    none = imp.emit(imp.op.zeros([bags], "int64"))
+    sizes = imp.emit(imp.op.scatter_nd(none, places, imp.cast(kept, "int64"), reduction="add"))
+    least = -np.inf if mode == 2 else 0.0
+    neutral = imp.scalar_like(least, rows)
+    rows = imp.emit(imp.op.where(imp.emit(imp.op.expand_dims(kept, -1)), rows, neutral))
+    start = imp.emit(imp.op.full([bags, width], neutral, dtype_of(rows)))
+    reduction = "max" if mode == 2 else "add"
+    result = imp.emit(imp.op.scatter_nd(start, places, rows, reduction=reduction))
+    column = imp.emit(imp.op.expand_dims(sizes, -1))
+    if mode == 1:
+        divisor = imp.emit(imp.op.maximum(column, imp.relax.const(1, "int64")))
+        result = imp.emit(imp.op.divide(result, imp.cast(divisor, dtype_of(rows))))
+    if mode == 2:
+        empty = imp.emit(imp.op.equal(column, imp.relax.const(0, "int64")))
+        result = imp.emit(imp.op.where(empty, imp.scalar_like(0.0, rows), result))
+    return [result, bag, sizes, Unavailable("the indices of the maxima of bags")]
 
 
 def index_select(imp: Importer, x: Any, dim: int, index: Any) -> Any:
@@ -314,6 +359,9 @@ def item(imp: Importer, x: Any) -> Any:
 
 CONVERTERS: dict[Any, Converter] = {
     "embedding": embedding,
+    **dict.fromkeys(
+        ("_embedding_bag", "_embedding_bag_forward_only", "embedding_bag"), embedding_bag
+    ),
     "index_select": index_select,
     "take": take,
     "gather": gather,

@@ -53,6 +53,24 @@ def first_result(converter: Converter) -> Converter:
     return convert
 
 
+def _statistics(imp: Importer, x: Any, axes: Sequence[int], eps: float) -> list[Any]:
+    """The mean and the reciprocal deviation over `axes`, where the program reads them."""
+    if not imp.reads_results(1, 2):
+        return _STATISTICS[:2]
+    mean = imp.emit(imp.op.mean(x, axis=list(axes), keepdims=True))
+    variance = imp.emit(imp.op.variance(x, axis=list(axes), keepdims=True))
+    padded = imp.emit(imp.op.add(variance, imp.scalar_like(eps, x)))
+    return [mean, imp.emit(imp.op.rsqrt(padded))]
+
+
+def native_layer_norm(
+    imp: Importer, x: Any, sizes: Sequence[int], weight: Any, bias: Any, eps: float
+) -> Any:
+    """(the result, the mean, the reciprocal deviation)"""
+    result = imp.emit(layer_norm(imp, x, sizes, weight, bias, eps))
+    return [result, *_statistics(imp, x, range(-len(sizes), 0), eps)]
+
+
 def weight_norm(imp: Importer, v: Any, g: Any, dim: int = 0) -> Any:
     """(the weight, the norm) of a direction `v` and lengths `g` along `dim`."""
     axes = [axis for axis in range(imp.ndim(v)) if dim == -1 or axis != dim % imp.ndim(v)]
@@ -101,7 +119,13 @@ def native_group_norm(
     groups: int,
     eps: float,
 ) -> Any:
-    return [imp.emit(group_norm(imp, x, groups, weight, bias, eps)), *_STATISTICS]
+    """(the result, the mean and the reciprocal deviation of each group)"""
+    result = imp.emit(group_norm(imp, x, groups, weight, bias, eps))
+    if not imp.reads_results(1, 2):
+        return [result, *_STATISTICS[:2]]
+    apart = imp.emit(imp.op.reshape(x, [batch, groups, -1]))
+    flat = [imp.op.reshape(value, [batch, groups]) for value in _statistics(imp, apart, [2], eps)]
+    return [result, *map(imp.emit, flat)]
 
 
 def instance_norm(
@@ -346,7 +370,7 @@ CONVERTERS: dict[str, Converter] = {
     "_weight_norm": lambda *args: weight_norm(*args)[0],
     "_weight_norm_interface": weight_norm,
     "layer_norm": layer_norm,
-    "native_layer_norm": first_result(layer_norm),
+    "native_layer_norm": native_layer_norm,
     "rms_norm": rms_norm,
     "_fused_rms_norm": first_result(rms_norm),
     "group_norm": group_norm,

@@ -9,6 +9,7 @@ from relax_mlir.relax.frontend.torch import (
     ops_conv,
     ops_create,
     ops_elementwise,
+    ops_gradient,
     ops_index,
     ops_linalg,
     ops_norm,
@@ -29,6 +30,7 @@ FAMILIES = (
     ops_norm,
     ops_conv,
     ops_rnn,
+    ops_gradient,
 )
 
 CONVERTERS: dict[Any, Converter] = {}
