@@ -33,6 +33,9 @@ MODULES = {
     "relax.ir.instrument": "instrument",
     "relax.pipeline": "relax.pipelines",
     "tir.transform": "tir.transformations",
+    "relax.frontend.torch.exported_program_translator": "relax.frontend.torch.exported_program",
+    "relax.frontend.torch.fx_translator": "relax.frontend.torch.fx",
+    "relax.frontend.onnx.onnx_frontend": "relax.frontend.onnx",
 }
 """Alias -> module, both below `relax_mlir`."""
 

@@ -70,7 +70,9 @@ class IRModule:
     def functions(self) -> dict[GlobalVar, BaseFunc]:
         return {GlobalVar(name): self[name] for name in self._operations()}
 
-    functions_items = property(lambda self: list(self.functions.items()))
+    def functions_items(self) -> list[tuple[GlobalVar, BaseFunc]]:
+        """The functions with their names, in order."""
+        return list(self.functions.items())
 
     def get_global_vars(self) -> list[GlobalVar]:
         """All global names, sorted as TVM sorts them."""

@@ -207,7 +207,8 @@ class PyExprMutator(ExprFunctor):
             self.reemit_binding(binding, self.visit_expr(binding.value))
 
     def reemit_binding(self, binding: Binding, value: Expr) -> Var:
-        """Bind `value` in place of a binding's: its variable stands for the new one."""
+        """Bind `value` in place of a binding's: its variable stands for the new one, also where a
+        visit kept it."""
         name = binding.var.name_hint
         hidden = isinstance(binding.var, nodes.DataflowVar)
         if self.builder_.current_block_is_dataflow() and not hidden:
@@ -215,6 +216,7 @@ class PyExprMutator(ExprFunctor):
         else:
             made = self.builder_.emit(value, name)
         self.set_var_remap(binding.var, made)
+        self.builder_.open_function.alias(binding.var, made)
         return made
 
     def _emit_if(self, binding: VarBinding, branch: nodes.If) -> None:

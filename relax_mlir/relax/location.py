@@ -5,12 +5,14 @@ from __future__ import annotations
 import inspect
 import linecache
 import os
+import re
 from types import FrameType
 
 import relax_mlir
 from relax_mlir.errors import Span
 from relax_mlir.mlir import ir
 
+_ASSIGNMENT = re.compile(r"\s*([A-Za-z_]\w*)\s*=\s*[\w.]+\((is_size_var=\w+)?\)\s*(#.*)?$")
 _PACKAGE = os.path.dirname(os.path.realpath(relax_mlir.__file__))
 # The package's own folders: two of them are links to the top of the repository.
 _OWN = tuple(
@@ -42,6 +44,20 @@ def user_span() -> Span | None:
     text = linecache.getline(file, line).rstrip("\n") or None
     column, end = _columns(frame, line)
     return Span(file, line, column, text, end)
+
+
+def assigned_name() -> str:
+    """What the call of our caller, by a user, is assigned to: `n` of `n = T.int64()`.
+
+    Empty where the call is not all that the line assigns, and where it is this package's.
+    """
+    here = inspect.currentframe()
+    called = None if here is None else here.f_back
+    frame = None if called is None else called.f_back
+    if frame is None or _is_own(frame.f_code.co_filename):
+        return ""
+    found = _ASSIGNMENT.match(linecache.getline(frame.f_code.co_filename, frame.f_lineno))
+    return found[1] if found else ""
 
 
 def user_location() -> ir.Location:

@@ -6,6 +6,7 @@ A symbol is its name: within one function, two `tir.Var`s of one name are the sa
 from __future__ import annotations
 
 import ast
+import itertools
 import re
 import weakref
 from collections.abc import Callable, Iterable, Mapping
@@ -15,6 +16,7 @@ from relax_mlir.dialects import dims as dim_algebra
 from relax_mlir.dialects.dims import Dim
 from relax_mlir.tir import expr as tir
 
+_UNNAMED = (f"v_{number}" for number in itertools.count())
 _VARS: weakref.WeakValueDictionary[str, Any] = weakref.WeakValueDictionary()
 
 # TVMScript in strings: "T.min(n, T.int64(4))".
@@ -114,6 +116,8 @@ def _text(value: Any) -> str:
     if isinstance(value, tir.IntImm):
         return str(int(value.value))
     if isinstance(value, tir.Var):
+        if not value.name:  # made where nobody could see what it is assigned to
+            value.name = next(_UNNAMED)
         if value.dtype == "int64":
             _VARS[value.name] = value
         return value.name

@@ -260,6 +260,8 @@ _LAZY = {
     "tensor_intrin": "TensorIntrin",
 }
 _MODULE_OF = {name: module for module, names in _LAZY.items() for name in names.split()}
+_ABOVE = {"build": "driver.build_module"}
+"""What is built on the language -> the module below relax_mlir that has it."""
 
 
 def __getattr__(name: str) -> Any:
@@ -269,6 +271,8 @@ def __getattr__(name: str) -> Any:
     if known is not None:
         globals()[name] = known
         return known
+    if name in _ABOVE:
+        return getattr(importlib.import_module(f"relax_mlir.{_ABOVE[name]}"), name)
     if name not in _MODULE_OF:
         raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
     value = getattr(importlib.import_module(f"{__name__}.{_MODULE_OF[name]}"), name)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from relax_mlir.relax.location import assigned_name
 from relax_mlir.script.forms.statements import LetForm
 from relax_mlir.tir.expr import FloatImm, IntImm, Let, PrimExpr, SizeVar, Var
 from relax_mlir.tir.operators import cast, const
@@ -28,7 +29,8 @@ class ScalarType(DType):
     def __call__(self, value: Any = None, *, is_size_var: bool = False) -> PrimExpr:
         """A constant or cast of `value`; without it a new variable, named when it is assigned."""
         if value is None:
-            return SizeVar("", self.dtype) if is_size_var else Var("", self.dtype)
+            name = assigned_name()
+            return SizeVar(name, self.dtype) if is_size_var else Var(name, self.dtype)
         if isinstance(value, str):
             return FloatImm(self.dtype, float(value))
         if isinstance(value, PrimExpr) and not isinstance(value, (IntImm, FloatImm)):

@@ -42,6 +42,8 @@ from relax_mlir.relax.frontend.nn.modules import (
 from relax_mlir.relax.frontend.nn.subroutine import SubroutineMixin
 from relax_mlir.relax.frontend.nn.visitor import Mutator
 
+extern = op.extern  # in place of the module of that name
+
 __all__ = [
     "GELU",
     "Attention",
@@ -76,6 +78,7 @@ __all__ = [
     "Tensor",
     "TimestepEmbedding",
     "Timesteps",
+    "extern",
     "get_default_dtype",
     "modules",
     "op",

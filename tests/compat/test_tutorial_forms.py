@@ -1,0 +1,92 @@
+"""Ways of writing that TVM's tutorials teach."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import relax_mlir as tvm
+from relax_mlir import relax, tir
+from relax_mlir.relax.frontend import nn
+from relax_mlir.script import ir as I
+from relax_mlir.script import relax as R
+from relax_mlir.script import tir as T
+
+
+@I.ir_module
+class Dense:
+    @R.function
+    def main(x: R.Tensor((2, 3), "float32"), b: R.Tensor((3,), "float32")):
+        with R.dataflow():
+            moved = R.add(x, b)
+            y = R.nn.relu(moved)
+            R.output(y)
+        return y
+
+
+@I.ir_module
+class Scale:
+    @T.prim_func
+    def main(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
+        for i in range(8):
+            with T.block("B"):
+                vi = T.axis.spatial(8, i)
+                B[vi] = A[vi] * T.float32(2)
+
+
+@I.ir_module
+class ScaleRemapped:
+    @T.prim_func
+    def main(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
+        for row in range(8):
+            with T.block("B"):
+                vrow = T.axis.remap("S", [row])
+                B[vrow] = A[vrow] * T.float32(2)
+
+
+@relax.expr_functor.mutator
+class ReluToTanh(relax.PyExprMutator):
+    def visit_call_(self, call: Any) -> Any:
+        if call.op.name == "relax.nn.relu":
+            return relax.op.tanh(call.args[0])  # the variable of the function that is rewritten
+        return super().visit_call_(call)
+
+
+def test_a_mutator_may_keep_the_variables_it_visits() -> None:
+    rewriter = ReluToTanh(Dense)
+    for var, function in Dense.functions_items():
+        rewriter.builder_.update_func(var, rewriter.visit_expr(function))
+    made = rewriter.builder_.get()
+    x, b = np.random.default_rng(0).standard_normal((2, 2, 3)).astype("float32")
+    got = relax.VirtualMachine(tvm.compile(made, "llvm"), tvm.cpu())["main"](x, b[0]).numpy()
+    np.testing.assert_allclose(got, np.tanh(x + b[0]), rtol=1e-5, atol=1e-6)
+
+
+def test_modules_are_compared_by_what_they_say() -> None:
+    assert tvm.ir.structural_equal(Scale, ScaleRemapped)
+    assert tvm.ir.structural_hash(Scale) == tvm.ir.structural_hash(ScaleRemapped)
+    tvm.ir.assert_structural_equal(Scale["main"], ScaleRemapped["main"])
+    with pytest.raises(ValueError, match=r"-.*Dense|R\.add"):
+        tvm.ir.assert_structural_equal(Dense, Scale)
+
+
+def test_passes_are_found_in_ir() -> None:
+    passes = tvm.ir.transform.Sequential([relax.transform.LegalizeOps()])
+    assert len(passes(Dense).functions_items()) == 3
+
+
+def test_tensor_ir_is_built_from_its_own_module() -> None:
+    a, b = tvm.runtime.tensor(np.arange(8, dtype="float32")), tvm.runtime.empty((8,), "float32")
+    tir.build(Scale, target="llvm")(a, b)
+    np.testing.assert_array_equal(b.numpy(), 2 * np.arange(8))
+
+
+def test_external_functions_are_called_from_modules() -> None:
+    class Model(nn.Module):
+        def forward(self, x: Any) -> Any:
+            return nn.extern("env.linear", [x], out=nn.Tensor.placeholder((2, 4), "float32"))
+
+    module, _ = Model().export_tvm({"forward": {"x": nn.spec.Tensor((2, 3), "float32")}})
+    assert 'R.call_dps_packed("env.linear", (x,)' in module.script()
