@@ -298,3 +298,31 @@ def test_decorators_refuse_other_classes() -> None:
         mutator(int)
     with pytest.raises(TypeError, match="must derive from PyExprVisitor"):
         visitor(int)
+
+
+def test_symbols_of_types() -> None:
+    from relax_mlir.relax.struct_info import FuncType, ShapeType, TensorType, TupleType
+
+    def names(values: Any) -> list[str]:
+        return [str(value) for value in values]
+
+    sizes = TupleType([TensorType(("n", "m + 1"), F), ShapeType(["n", "m"])])
+    assert names(analysis.tir_vars_in_type(sizes)) == ["n", "m"]
+    assert names(analysis.definable_tir_vars_in_type(sizes)) == ["n", "m"]
+    assert names(analysis.definable_tir_vars_in_type(TensorType(("n + 1",), F))) == []
+    assert names(analysis.collect_non_negative_expressions(sizes)) == ["n", "m + T.int64(1)", "m"]
+    function = FuncType([TensorType(("n",), F)], TensorType(("n", "k"), F))
+    assert names(analysis.tir_vars_in_type(function)) == ["n", "k"]
+    static = analysis.get_static_type(function)
+    assert static == FuncType([TensorType(None, F, ndim=1)], TensorType(None, F, ndim=2))
+    assert analysis.get_static_type(TensorType((2, 3), F)) == TensorType(None, F, ndim=2)
+
+
+def test_types_without_symbols_that_are_not_known() -> None:
+    from relax_mlir.relax.struct_info import ShapeType, TensorType, TupleType
+
+    kind = TupleType([TensorType(("n", "m"), F), ShapeType(["n", 3])])
+    erased = analysis.erase_to_well_defined(kind, {"n": 4})
+    assert erased == TupleType([TensorType(None, F, ndim=2), ShapeType([4, 3])])
+    known = analysis.erase_to_well_defined(kind, {"n": 4, "m": "n * 2"})
+    assert known == TupleType([TensorType((4, "n * 2"), F), ShapeType([4, 3])])
