@@ -177,11 +177,10 @@ class _GroupedProduct:
             self._transpose_b(b_groups)
         else:
             self._copy_b(b_bytes)
-        self._fill_c()
+        self._negate_sums()
         holder = self._body()
         grouped = self._grouped(a_groups, b_groups, holder.regions[0].blocks[0])
-        initial = None if self.kind.shifted else self.initial
-        emit_matrix_product(b, grouped, self.target, initial)
+        emit_matrix_product(b, grouped, self.target, self.initial)
         holder.erase()
 
     def _buffer(self, groups: Index) -> tuple[FlatView, FlatView]:
@@ -364,19 +363,14 @@ class _GroupedProduct:
         as_groups = self.b.op("vector.bitcast", before.type, [packed])
         self.b.store(self._multiply(shift, as_groups, before), self.sums, column)
 
-    def _fill_c(self) -> None:
-        """Let C start from what the shift of A has added too much."""
-        b, con = self.b, self.con
-        access = self.accesses[con.c]
+    def _negate_sums(self) -> None:
+        """What the shift of A adds too much, so that C starts from less."""
         if self.sums is None:
             return
-        assert access.view is not None and con.row is not None
-        zeros = b.zero(b.vector_type(_LANES, self.i32))
-        with b.loop(0, self.rows) as row, b.loop(0, self.columns, _LANES) as column:
-            offset = b.add(access.base, b.mul(row, access.strides[con.row]))
-            mask = b.mask(_LANES, b.sub(self.columns, column))
-            start = b.op("arith.subi", zeros.type, [zeros, b.load(self.sums, column, _LANES)])
-            b.store(start, access.view, b.add(offset, column), mask)
+        zeros = self.b.zero(self.b.vector_type(_LANES, self.i32))
+        with self.b.loop(0, self.width, _LANES) as column:
+            added = self.b.load(self.sums, column, _LANES)
+            self.b.store(self.b.op("arith.subi", zeros.type, [zeros, added]), self.sums, column)
 
     # The product of groups
 
@@ -426,4 +420,13 @@ class _GroupedProduct:
         extents = (extent(self.rows), extent(self.columns), extent(self.groups))
         stage = Stage(block, (con.a, con.b, con.c), (con.c,))
         nest = LoopNest(extents, (False, False, True), tuple(operands), stage, symbols)
-        return Contraction(nest, (), 0, 1, (2,), con.a, con.b, con.c, con.epilogue, self._multiply)
+        return replace(
+            con,
+            nest=nest,
+            outer=(),
+            row=0,
+            column=1,
+            k=(2,),
+            product=self._multiply,
+            start=self.sums,
+        )

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from relax_mlir.lowering.linalg_to_vector.body import combiners, is_vectorizable, widest_bits
-from relax_mlir.lowering.linalg_to_vector.builder import Builder, Index
+from relax_mlir.lowering.linalg_to_vector.builder import Builder, FlatView, Index
 from relax_mlir.lowering.linalg_to_vector.loop_nest import (
     ONE,
     ZERO,
@@ -45,6 +45,7 @@ class Contraction:
     a, b, c: operand numbers.
     epilogue: what happens to a finished element of C before it is stored, if anything.
     product: how elements of A and of B are multiplied and added, if not as the body says.
+    start: what the columns of C start from, in whole vectors, if not all from one value.
     """
 
     nest: LoopNest
@@ -57,6 +58,7 @@ class Contraction:
     c: int
     epilogue: Stage | None = None
     product: Product | None = None
+    start: FlatView | None = None
 
     def operands(self) -> set[int]:
         """The operands that the contraction and its epilogue touch."""

@@ -148,15 +148,23 @@ class MicroKernel:
                 for v in range(tile.vectors)
             ]
 
-        if self.initial is None or tile.first is False:
+        if tile.first is False or (self.initial is None and self.contraction.start is None):
             return stored()
-        initial = empty
-        if not self._is_neutral(self.initial):
-            initial = self.b.broadcast(self._promote(self.initial), self.lanes)
+        initial = self._initial_row(tile, empty) * tile.rows
         if tile.first is True:
-            return [initial] * count
-        types = [empty.type] * count
-        return self.b.choose(tile.first, lambda: [initial] * count, stored, types)
+            return initial
+        return self.b.choose(tile.first, lambda: initial, stored, [empty.type] * count)
+
+    def _initial_row(self, tile: Tile, empty: ir.Value) -> list[ir.Value]:
+        """What the vectors of each row of a tile start from."""
+        b, start = self.b, self.contraction.start
+        if start is not None:
+            columns = [b.add(tile.column, v * self.lanes) for v in range(tile.vectors)]
+            return [b.load(start, column, self.lanes) for column in columns]
+        assert self.initial is not None
+        if self._is_neutral(self.initial):
+            return [empty] * tile.vectors
+        return [b.broadcast(self._promote(self.initial), self.lanes)] * tile.vectors
 
     def _k_loops(
         self,
