@@ -28,7 +28,9 @@ _EXPORTS = {
     "vm": "VirtualMachine build",
 }
 _MODULE_OF = {name: module for module, names in _EXPORTS.items() for name in names.split()}
-_MODULES = ("analysis", "dpl", "expr_functor", "frontend", "op", "training", "transform", "vm")
+_MODULES = (
+    "analysis", "backend", "dpl", "expr_functor", "frontend", "op", "training", "transform", "vm",
+)  # fmt: skip
 
 # The names are those of tables, which pyright does not follow.
 __all__ = [*_MODULE_OF, *_MODULES]  # pyright: ignore[reportUnsupportedDunderAll]
