@@ -32,12 +32,13 @@ from relax_mlir.mlir import ir
 @register_pass("relax-transform-convolution-weights")
 @dataclass(frozen=True)
 class TransformConvolutionWeights(Pass):
-    """Choose the form of convolutions with constant weights, and transform and pack those.
+    """Choose the form of convolutions, and transform and pack constant weights.
 
     A convolution of float32 images with their channels last, one group, becomes a call of a
     TensorIR function: the transforms and products of a Winograd algorithm, or a direct convolution,
-    each with the weight in panels as its kernel reads them.  The cost model is in
-    `lowering/linalg_to_vector/convolution/forms.py`.
+    each with a constant weight in panels as its kernel reads them.  Winograd's transform of the
+    weight is done here or, where that is faster or the weight is an argument, in every call.  The
+    cost model is in `lowering/linalg_to_vector/convolution/forms.py`.
 
     accuracy: "exact" for no more error than a direct convolution has, "default" for the fastest
     form; if empty, the target's `convolution-accuracy`, else the default.
@@ -56,22 +57,24 @@ class TransformConvolutionWeights(Pass):
                 shape = None
                 if spec is not None and spec.name == "nn.conv2d":
                     shape = _shape(op)
-                weight = None if shape is None else values.of(op.operands[1])
-                if shape is None or weight is None:
+                if shape is None:
                     continue
-                form = choose_form(shape, host_cpu(), accuracy)
-                name, compute, transformed = _function(op, shape, form, weight)
-                if compute is None:
+                weight = values.of(op.operands[1])
+                form = choose_form(shape, host_cpu(), accuracy, constant=weight is not None)
+                function = _function(op, shape, form)
+                if function is None:
                     continue
                 write = OperatorWriter(op, state.constants)
-                operands = [op.operands[0], write.constant(transformed, "float32")]
+                operands = list(op.operands)
+                if weight is not None:
+                    operands[1] = write.constant(_arranged(weight, form), "float32")
                 kind = op.results[0].type
-                key = (shape, str(attributes_of(op)["padding"]), str(kind), str(operands[0].type))
+                key = (shape, str(attributes_of(op)["padding"]), str(kind), str(operands[1].type))
                 if key in callees:
                     callee = {"callee": callees[key]}
                     replace(op, write.raw("relax.call_tir", kind, operands, callee))
                     continue
-                value = call_tensors(op, name, compute, operands, kind, state, made)
+                value = call_tensors(op, *function, operands, kind, state, made)
                 callees[key] = value.owner.operation.attributes["callee"]
                 replace(op, value)
 
@@ -101,17 +104,24 @@ def _shape(op: ir.Operation) -> ConvolutionShape | None:
 
 
 def _function(
-    op: ir.Operation, shape: ConvolutionShape, form: Form, weight: np.ndarray
-) -> tuple[str, Callable[..., te.Tensor] | None, np.ndarray]:
-    """The name of the function, what it computes, and its weight."""
+    op: ir.Operation, shape: ConvolutionShape, form: Form
+) -> tuple[str, Callable[..., te.Tensor]] | None:
+    """The name of the function of a form and what it computes; None if the operator stays."""
     if form.rows is not None and form.columns is not None:
-        products = topi.nn.transform_weight(weight, form.rows, form.columns, form.panel)
-        return "conv2d_winograd", partial(_winograd, shape=shape, form=form), products
+        return "conv2d_winograd", partial(_winograd, shape=shape, form=form)
     if form.panel:
         sides = all_sides(attributes_of(op)["padding"], 2)
-        direct = partial(_direct, shape=shape, padding=sides)
-        return "conv2d_panels", direct, topi.nn.weight_panels(weight, form.panel)
-    return "", None, weight
+        return "conv2d_panels", partial(_direct, shape=shape, padding=sides)
+    return None
+
+
+def _arranged(weight: np.ndarray, form: Form) -> np.ndarray:
+    """A constant weight as the function of a form reads it."""
+    if form.rows is None or form.columns is None:
+        return topi.nn.weight_panels(weight, form.panel)
+    if not form.in_call:
+        return topi.nn.transform_weight(weight, form.rows, form.columns, form.panel)
+    return topi.nn.channel_panels(weight, form.panel) if form.panel else weight
 
 
 def _winograd(
@@ -119,7 +129,13 @@ def _winograd(
 ) -> te.Tensor:
     assert form.rows is not None and form.columns is not None
     return topi.nn.conv2d_winograd_nhwc(
-        data, weight, shape.padding, form.rows, form.columns, sizes[1:3]
+        data,
+        weight,
+        shape.padding,
+        form.rows,
+        form.columns,
+        sizes[1:3],
+        transform=form.in_call,
     )
 
 

@@ -10,6 +10,8 @@ from relax_mlir.lowering.linalg_to_vector.convolution.cost import (
     choose_register_tile,
     chunk_rows,
     even_pieces,
+    winograd_chunk_rows,
+    winograd_weight_block,
 )
 from relax_mlir.lowering.linalg_to_vector.convolution.forms import ConvolutionShape, choose_form
 from relax_mlir.lowering.linalg_to_vector.convolution.loops import row_tiles
@@ -85,6 +87,28 @@ def test_forms(shape: ConvolutionShape, outputs: tuple[int, int] | None) -> None
     assert exact.cost >= form.cost
 
 
+@pytest.mark.parametrize(
+    ("shape", "in_call"),
+    [
+        (_shape(64, 64, 56), False),  # many tiles share what is transformed once
+        (_shape(256, 256, 14), True),
+        (_shape(512, 512, 7), True),  # 38 MB if it were transformed once
+    ],
+)
+def test_large_weights_of_small_images_are_transformed_in_the_call(
+    shape: ConvolutionShape, in_call: bool
+) -> None:
+    form = choose_form(shape, AVX512)
+    assert form.rows is not None and form.in_call == in_call
+
+
+def test_weights_that_are_arguments_are_transformed_in_the_call() -> None:
+    form = choose_form(_shape(64, 64, 56), AVX512, constant=False)
+    assert form.rows is not None and form.in_call and not form.panel
+    # Where that does not pay nothing is done to them.
+    assert choose_form(_shape(3, 64, 224), AVX512, constant=False).rows is None
+
+
 def test_unknown_accuracy() -> None:
     with pytest.raises(PassError, match="convolution-accuracy is 'low', expected default or exact"):
         choose_form(_shape(64, 64, 56), AVX512, "low")
@@ -98,6 +122,30 @@ def test_register_tiles_fit(target: CPUTarget, pixels: int | None, channels: int
     needed = tile.pixels * tile.vectors + tile.vectors + 1
     assert needed <= target.vector_registers
     assert pixels is None or tile.pixels <= pixels
+
+
+@pytest.mark.parametrize(
+    ("rows", "channels", "outputs", "expected"),
+    [
+        (14, 64, 64, 7),  # a small weight: the data of a chunk fit into the second-level cache
+        (7, 512, 512, 7),  # a large one is read once
+        (56, 64, 64, 8),
+        (56, 512, 512, 8),  # unless the data would fill the last-level cache
+    ],
+)
+def test_rows_of_tiles_that_go_together(
+    rows: int, channels: int, outputs: int, expected: int
+) -> None:
+    assert winograd_chunk_rows(rows, 7, 36 * channels, outputs, AVX512) == expected
+
+
+@pytest.mark.parametrize(("channels", "tiles"), [(3, 4), (20, 4), (40, 49), (512, 4), (512, 49)])
+def test_blocks_of_a_weight_are_whole_vectors(channels: int, tiles: int) -> None:
+    block = winograd_weight_block(6, 6, channels, 32, tiles, AVX512)
+    assert block.channels == channels or block.channels % 16 == 0
+    assert block.rows == 2
+    room = AVX512.l2_bytes // 4 if tiles > 16 else AVX512.l1_bytes
+    assert block.rows * 6 * block.channels * 32 * 4 <= room
 
 
 def test_even_pieces() -> None:

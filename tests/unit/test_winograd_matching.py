@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
 import pytest
 
 import relax_mlir
@@ -18,16 +19,31 @@ from relax_mlir.mlir import arith, ir
 from relax_mlir.transform import PassPipeline
 
 
-@pytest.fixture
-def function() -> Iterator[ir.Operation]:
+def _lowered(weight: tuple[int, ...], transform: bool) -> relax_mlir.tir.PrimFunc:
     """F(2, 3) for rows and columns of an image of 8 x 8, as linalg operations on x, w and y."""
     algorithm = topi.nn.bilinear(2, 3)
     x = te.placeholder((1, 8, 8, 16), "float32", name="x")
-    w = te.placeholder((4, 4, 16, 16), "float32", name="w")
-    y = topi.nn.conv2d_winograd_nhwc(x, w, (1, 1), algorithm, algorithm, (8, 8))
+    w = te.placeholder(weight, "float32", name="w")
+    y = topi.nn.conv2d_winograd_nhwc(
+        x, w, (1, 1), algorithm, algorithm, (8, 8), transform=transform
+    )
     module = relax_mlir.IRModule({"main": te.create_prim_func([x, w, y])})
-    lowered = PassPipeline("tir-to-linalg")(module)["main"]
-    yield lowered.operation  # which lives as long as the function
+    return PassPipeline("tir-to-linalg")(module)["main"]
+
+
+@pytest.fixture
+def function() -> Iterator[ir.Operation]:
+    lowered = _lowered((4, 4, 16, 16), False)
+    with lowered.operation.context:
+        yield lowered.operation  # which lives as long as the function
+
+
+@pytest.fixture(params=[(3, 3, 16, 16), (2, 16, 3, 3, 8), (1, 16, 3, 3, 16)], ids=str)
+def in_call(request: pytest.FixtureRequest) -> Iterator[ir.Operation]:
+    """The same with a weight that is transformed in the call."""
+    lowered = _lowered(request.param, True)
+    with lowered.operation.context:
+        yield lowered.operation
 
 
 def _operations(function: ir.Operation) -> list[ir.Operation]:
@@ -48,6 +64,41 @@ def test_a_chain(function: ir.Operation) -> None:
     for axis in (found.rows, found.columns):
         assert (axis.step, axis.tiles, axis.size, axis.low, axis.length) == (2, 4, 8, 1, 8)
         assert axis.a.shape == (2, 4) and axis.b.shape == (4, 4)
+
+
+def test_a_weight_transformed_in_the_call(in_call: ir.Operation) -> None:
+    (found,) = _matches(in_call)
+    x, w, y = in_call.regions[0].blocks[0].arguments
+    assert (found.data, found.weight, found.out) == (x, w, y)
+    shape = list(ir.MemRefType(w.type).shape)
+    assert found.panel == (shape[-1] if len(shape) == 5 else None)
+    assert found.transform is not None
+    algorithm = topi.nn.bilinear(2, 3)
+    for matrix in (found.transform.rows, found.transform.columns):
+        np.testing.assert_allclose(matrix, algorithm.g, rtol=1e-6)
+    # The two operations that transform it go with the chain, and what fills their results.
+    members = [op.name for op in found.members]
+    assert members.count("linalg.generic") >= 4 + 2 + 3
+
+
+def test_a_weight_must_stay_until_the_end(in_call: ir.Operation) -> None:
+    links = [op for op in _operations(in_call) if op.name == "linalg.generic"][-3:]
+    with ir.InsertionPoint(links[-1]), links[-1].location:
+        zero = arith.constant(ir.F32Type.get(), 0.0)
+        fill(in_call.regions[0].blocks[0].arguments[1], zero)
+    assert not _matches(in_call)
+
+
+def test_a_transformed_weight_has_one_reader(in_call: ir.Operation) -> None:
+    product = [op for op in _operations(in_call) if op.name == "linalg.generic"][-3]
+    with ir.InsertionPoint(product):
+        maker = next(
+            use.owner.operation
+            for use in product.operands[1].uses
+            if use.owner.operation != product and use.owner.operation.name == "linalg.generic"
+        )
+        maker.clone()
+    assert not _matches(in_call)
 
 
 @pytest.mark.parametrize("argument", [0, 1], ids=["data", "weight"])

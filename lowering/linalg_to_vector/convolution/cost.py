@@ -12,8 +12,10 @@ from relax_mlir.lowering.linalg_to_vector.cpu_target import CHAINS, CPUTarget
 from relax_mlir.lowering.linalg_to_vector.loop_nest import ONE, ZERO
 
 __all__ = [
+    "FEW_TILES",
     "VECTOR_COUNTS",
     "RegisterTile",
+    "WeightBlock",
     "choose_register_tile",
     "chunk_rows",
     "depthwise_pixels",
@@ -21,7 +23,9 @@ __all__ = [
     "positions",
     "weight_is_larger",
     "weight_stays_in_cache",
-    "winograd_tile_rows",
+    "winograd_chunk_rows",
+    "winograd_panel_width",
+    "winograd_weight_block",
     "worth_packing",
 ]
 
@@ -29,6 +33,15 @@ __all__ = [
 _CACHED_WEIGHT = 200_000
 # Laying out a weight in the call costs about as much as so many output positions.
 _PACKING_POSITIONS = 24
+
+# The rows of products of a transformed weight are made in so many parts, of blocks of so many input
+# channels where there are few tiles.
+_WEIGHT_PARTS, _SUMMED_CHANNELS = 3, 16
+# Transformed data may take so much of the second-level cache before they are made in parts.
+_WINOGRAD_CHUNK, _LARGEST_CHUNK = 0.6, 4
+
+FEW_TILES = 16
+"""Tiles whose sums in a panel stay in the first-level cache."""
 
 _MAX_PIXELS = 14
 VECTOR_COUNTS = (1, 2, 3, 4)
@@ -154,16 +167,21 @@ def depthwise_pixels(conv: Convolution, target: CPUTarget) -> int:
     return max(1, min(_MAX_PIXELS, free, max(4, 100 // taps)))
 
 
-def winograd_tile_rows(win: Winograd, target: CPUTarget, cores: int = 1) -> int:
-    """Rows of tiles that go through all steps of a Winograd convolution together: few enough that
-    transformed data and products stay in the second-level cache, enough to fill register tiles, and
-    so many that all `cores` have about as much to do."""
-    products = win.rows.products * win.columns.products
-    row = win.columns.tiles * products * (win.channels + win.outputs) * 4
-    rows = max(1, min(win.rows.tiles, int(0.6 * target.l2_bytes) // row))
-    least = max(1, -(-CHAINS // win.columns.tiles))
-    rows = min(win.rows.tiles, max(rows, least))
-    return chunk_rows(win.rows.tiles, rows, least, cores)
+def winograd_chunk_rows(
+    rows: int, columns: int, elements: int, outputs: int, target: CPUTarget, cores: int = 1
+) -> int:
+    """Of `rows` of `columns` tiles those that go through all steps of a Winograd convolution
+    together; `elements` are the transformed data of a tile.
+
+    A small weight is read again for each chunk, whose transformed data should stay in the
+    second-level cache.  Where the transformed weight is more than that, it is worth reading, or
+    making, it once for all rows, as long as the last-level cache holds their data.
+    """
+    cached, held = _WINOGRAD_CHUNK * target.l2_bytes, _LARGEST_CHUNK * target.l2_bytes
+    room = max(int(cached), min(held, elements * outputs * 4))
+    least = -(-CHAINS // columns)
+    most = max(least, room // (columns * elements * 4))
+    return rows if most >= rows else chunk_rows(rows, most, least, cores)
 
 
 def chunk_rows(tiles: int, most: int, least: int, cores: int) -> int:
@@ -179,3 +197,40 @@ def _busiest_core(tiles: int, cores: int, rows: int) -> int:
     """Rows of tiles that the core with the most of them has, when chunks have `rows` of them."""
     chunks = -(-tiles // rows)
     return min(tiles, -(-chunks // cores) * rows)
+
+
+def winograd_panel_width(win: Winograd, tiles: int, target: CPUTarget) -> int:
+    """Output channels that are computed together: those of a panel of the weight, or where it has
+    none those of the register tile for `tiles` tiles."""
+    lanes = target.lanes(32)
+    if win.panel is not None:
+        return win.panel
+    return choose_register_tile(tiles, win.outputs, lanes, target).vectors * lanes
+
+
+@dataclass(frozen=True)
+class WeightBlock:
+    """The part of a weight that is transformed at once: so many input channels, in so many rows of
+    products."""
+
+    channels: int
+    rows: int
+
+
+def winograd_weight_block(
+    rows: int, columns: int, channels: int, width: int, tiles: int, target: CPUTarget
+) -> WeightBlock:
+    """What of a panel of `width` output channels to transform at once, for `tiles` tiles of `rows`
+    times `columns` products.
+
+    The sums of the panel are read and written once for every block.  Few tiles have short sums and
+    use what is transformed a few times only: that should stay in the first-level cache.  For many
+    tiles the sums are more, and blocks of part of the second-level cache are better.
+    """
+    part, lanes = -(-rows // _WEIGHT_PARTS), target.lanes(32)
+    most = _SUMMED_CHANNELS
+    if tiles > FEW_TILES:
+        most = max(most, target.l2_bytes // 4 // (part * columns * width * 4))
+    blocks = -(-channels // most)
+    block = -(-channels // (blocks * lanes)) * lanes
+    return WeightBlock(min(channels, block), part)

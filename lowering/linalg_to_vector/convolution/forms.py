@@ -2,11 +2,19 @@
 
 Costs are in vector multiply-adds.  What was measured (x86-64 with 512-bit vectors, one core) and
 stands behind the numbers:
-- direct convolution and the products of Winograd reach the same rate;
+- the products of Winograd run at the full rate, direct convolution takes longer by one position
+  and a half of each piece of a row, of at most fourteen, and hides nothing of reading the weight;
 - transforming one vector of channels of one tile, there or back, costs about twelve for each
   product of the tile, memory included;
-- a weight beyond the second-level cache comes in at about ten bytes for each multiply-add that runs
-  meanwhile, once for all tiles that are transformed together.
+- transforming one vector of output channels of the weight costs about three and a half for each
+  product in blocks that stay in the first-level cache, twelve in larger ones; and what was summed
+  is read and written anew for each block of input channels;
+- a weight, which a network has evicted since it was last read, comes in at about five bytes for
+  each multiply-add.  What takes longer, memory or arithmetic, hides some of the other.
+
+So a weight that Winograd's transform makes four times as large is often better transformed anew in
+every call, a part at a time in the cache: 3x3 convolutions of 512 channels and 7 x 7 positions take
+0.69 ms so, 0.8 ms with the smallest transformed weight and 1.2 ms directly.
 
 Errors against float64, root mean square, relative, of 3x3 convolutions of images after a ReLU, with
 64 ... 512 input channels; in brackets with each sum in one piece instead of in blocks
@@ -24,13 +32,16 @@ times those of ONNX Runtime.  `exact` leaves only direct and F(2,3).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from relax_mlir.errors import PassError
 from relax_mlir.lowering.linalg_to_vector.convolution.cost import (
+    FEW_TILES,
     VECTOR_COUNTS,
     choose_register_tile,
+    winograd_chunk_rows,
+    winograd_weight_block,
 )
 from relax_mlir.lowering.linalg_to_vector.cpu_target import CPUTarget
 from relax_mlir.topi.nn.winograd import Bilinear, bilinear
@@ -46,7 +57,15 @@ _EXACT_OUTPUTS = 2
 # More interpolation points than those of F(4, 3) cost too many digits.
 _MOST_POINTS = 6
 _TRANSFORM = 12
-_BYTES_AT_ONCE = 10
+_SMALL_BLOCK, _LARGE_BLOCK = 3.5, 12
+_BLOCK_OF_SUMS = 3
+_BYTES_AT_ONCE = 4.8
+_LONG_ROW, _ROW_OVERHEAD = 14, 1.5
+# A block of a panel that is transformed in the call fits into the first-level cache.
+_VECTORS_IN_CALL = 2
+# The part of the shorter of arithmetic and reading that is not hidden behind the longer one: more
+# where the weight is read as it is needed than where it is fetched a block ahead.
+_EXPOSED, _EXPOSED_AHEAD = 0.6, 0.25
 # A weight of fewer bytes stays in the first-level cache, in whatever order it lies.
 _SMALL_WEIGHT = 32 << 10
 
@@ -71,26 +90,34 @@ class Form:
     """How to compute a convolution: directly, or by Winograd algorithms for rows and columns.
 
     panel: output channels of a panel of the weight, 0 to leave it as it is.  cost: estimated
-    vector multiply-adds of one image.
+    vector multiply-adds of one image.  in_call: whether the weight is transformed in every call.
     """
 
     panel: int
     cost: float
     rows: Bilinear | None = None
     columns: Bilinear | None = None
+    in_call: bool = False
 
 
-def choose_form(shape: ConvolutionShape, target: CPUTarget, accuracy: str = "default") -> Form:
-    """The form of least estimated cost.  Raises PassError for an unknown accuracy."""
+def choose_form(
+    shape: ConvolutionShape, target: CPUTarget, accuracy: str = "default", *, constant: bool = True
+) -> Form:
+    """The form of least estimated cost.
+
+    constant: whether the weight is known when compiling; if not it can only be transformed in the
+    call, and stays in the order it has.  Raises PassError for an unknown accuracy.
+    """
     if accuracy not in ACCURACIES:
         known = " or ".join(ACCURACIES)
         raise PassError(f"convolution-accuracy is {accuracy!r}, expected {known}")
     best = _direct(shape, target)
     for rows, columns in _algorithms(shape, accuracy):
-        form = _winograd(shape, rows, columns, target)
-        if form.cost < best.cost:
-            best = form
-    return best
+        for in_call in (True, False) if constant else (True,):
+            form = _winograd(shape, rows, columns, target, in_call)
+            if form.cost < best.cost:
+                best = form
+    return best if constant else replace(best, panel=0)
 
 
 def _algorithms(shape: ConvolutionShape, accuracy: str) -> Iterator[tuple[Bilinear, Bilinear]]:
@@ -126,14 +153,15 @@ def _direct(shape: ConvolutionShape, target: CPUTarget) -> Form:
             for position in range(output)
             for tap in range(kernel)
         )
-    vectors = -(-shape.outputs // lanes)
-    weight = shape.kernel[0] * shape.kernel[1] * shape.channels * shape.outputs * 4
-    cost = taps * shape.channels * vectors + _streaming(weight, 1, target)
+    weight = _weight_bytes(shape)
+    compute = taps * shape.channels * -(-shape.outputs // lanes)
+    pixels = min(shape.output[1], _LONG_ROW)
+    cost = compute * (1 + _ROW_OVERHEAD / pixels) + weight / _BYTES_AT_ONCE
     return Form(panel_width(shape.output[1], shape.outputs, weight, target), cost)
 
 
 def _winograd(
-    shape: ConvolutionShape, rows: Bilinear, columns: Bilinear, target: CPUTarget
+    shape: ConvolutionShape, rows: Bilinear, columns: Bilinear, target: CPUTarget, in_call: bool
 ) -> Form:
     lanes = target.lanes(32)
     count = rows.products * columns.products
@@ -143,24 +171,48 @@ def _winograd(
     )
     tiles = tiles_h * tiles_w
     into, out = (-(-n // lanes) for n in (shape.channels, shape.outputs))
-    weight = count * shape.channels * shape.outputs * 4
-    chunk = max(1, int(0.6 * target.l2_bytes) // (4 * count * (shape.channels + shape.outputs)))
-    passes = -(-tiles // max(chunk, tiles_w))
-    cost = count * tiles * ((shape.channels + 2) * out + _TRANSFORM * (into + out))
-    cost += _streaming(weight, passes, target)
-    panel = panel_width(min(tiles, 14), shape.outputs, weight, target)
-    return Form(panel, cost, rows, columns)
+    elements = count * shape.channels
+    chunk = winograd_chunk_rows(tiles_h, tiles_w, elements, shape.outputs, target)
+    chunks = -(-tiles_h // chunk)
+    compute = count * tiles * ((shape.channels + 2) * out + _TRANSFORM * (into + out))
+    weight, exposed = elements * shape.outputs * 4, _EXPOSED
+    counts = VECTOR_COUNTS[:_VECTORS_IN_CALL] if in_call else VECTOR_COUNTS
+    panel = panel_width(min(tiles, 14), shape.outputs, weight, target, counts)
+    if in_call:
+        block = winograd_weight_block(
+            rows.products, columns.products, shape.channels, panel or 2 * lanes, chunk * tiles_w,
+            target,
+        )  # fmt: skip
+        blocks = -(-shape.channels // block.channels)
+        made = _LARGE_BLOCK if chunk * tiles_w > FEW_TILES else _SMALL_BLOCK
+        compute += made * elements * out * chunks
+        compute += _BLOCK_OF_SUMS * count * tiles * out * blocks
+        weight, exposed = _weight_bytes(shape), _EXPOSED_AHEAD
+    cost = _with_reading(compute, weight * chunks, exposed)
+    return Form(panel, cost, rows, columns, in_call)
 
 
-def _streaming(weight: int, passes: int, target: CPUTarget) -> float:
-    return weight * passes / _BYTES_AT_ONCE if weight > target.l2_bytes else 0.0
+def _weight_bytes(shape: ConvolutionShape) -> int:
+    return shape.kernel[0] * shape.kernel[1] * shape.channels * shape.outputs * 4
 
 
-def panel_width(positions: int, outputs: int, weight_bytes: int, target: CPUTarget) -> int:
+def _with_reading(compute: float, weight: int, exposed: float) -> float:
+    """The cost of arithmetic while a weight of so many bytes is read."""
+    reading = weight / _BYTES_AT_ONCE
+    return max(compute, reading) + exposed * min(compute, reading)
+
+
+def panel_width(
+    positions: int,
+    outputs: int,
+    weight_bytes: int,
+    target: CPUTarget,
+    counts: Sequence[int] = VECTOR_COUNTS,
+) -> int:
     """Output channels of a panel of the weight: those of a register tile, if they divide them all;
-    0 where the weight is small or none fits."""
+    0 where the weight is small or none fits.  counts: vectors that a panel may have."""
     lanes = target.lanes(32)
-    counts = [n for n in VECTOR_COUNTS if outputs % (n * lanes) == 0]
-    if not counts or weight_bytes <= _SMALL_WEIGHT:
+    fitting = [n for n in counts if outputs % (n * lanes) == 0]
+    if not fitting or weight_bytes <= _SMALL_WEIGHT:
         return 0
-    return choose_register_tile(positions, outputs, lanes, target, counts).vectors * lanes
+    return choose_register_tile(positions, outputs, lanes, target, fitting).vectors * lanes

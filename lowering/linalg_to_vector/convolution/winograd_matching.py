@@ -10,7 +10,13 @@ The chain, each link the only reader of the temporary before it, is what
     out[n, h, w, o]       += A'[w mod m', q] * R[h mod m, q, n, h / m, w / m', o]
 
 with matrices that the program makes of constants, and the weight also in panels
-`weight[p, q, o / W, c, o mod W]`.  The data may be padded as for any convolution.
+`weight[o / W, p, q, c, o mod W]`.  The weight may be made by two more,
+
+    S[p, s, c, o]         += G[p, r]    * taps[r, s, c, o]
+    weight[p, q, c, o]    += G'[q, s]   * S[p, s, c, o]
+
+with the taps also in panels `taps[o / W, c, r, s, o mod W]`.  The data may be padded as for any
+convolution.
 """
 
 from __future__ import annotations
@@ -25,7 +31,7 @@ from relax_mlir.lowering.linalg_to_vector.convolution.constant_matrix import con
 from relax_mlir.lowering.linalg_to_vector.convolution.padding import Padding, find_padding
 from relax_mlir.mlir import ir
 
-__all__ = ["Winograd", "WinogradAxis", "match_winograd"]
+__all__ = ["WeightTransform", "Winograd", "WinogradAxis", "match_winograd"]
 
 _PRODUCT = ["arith.addf", "arith.mulf", "linalg.yield"]
 
@@ -56,12 +62,22 @@ class WinogradAxis:
 
 
 @dataclass(frozen=True)
+class WeightTransform:
+    """The matrices that transform a weight along its rows and columns: products x taps."""
+
+    rows: np.ndarray
+    columns: np.ndarray
+
+
+@dataclass(frozen=True)
 class Winograd:
     """A Winograd convolution of data [N, H, W, C] into out [N, *lengths, O].
 
     last: the operation that computes `out`; fill: the one that fills `out` with zeros before;
     members: what else the chain takes.
     panel: output channels of a panel of the weight, None for a weight [p, q, C, O].
+    transform: what the weight, [kh, kw, C, O] or [O / panel, C, kh, kw, panel], has to be
+    transformed by; None if it is transformed.
     """
 
     data: ir.Value
@@ -75,6 +91,12 @@ class Winograd:
     last: ir.Operation
     fill: ir.Operation
     members: tuple[ir.Operation, ...]
+    transform: WeightTransform | None = None
+
+    @property
+    def count(self) -> int:
+        """Products of a tile."""
+        return self.rows.products * self.columns.products
 
 
 def match_winograd(first: ir.Operation, uses: BufferUses) -> Winograd | None:
@@ -89,6 +111,13 @@ class _Mismatch(Exception):
     pass
 
 
+@dataclass(frozen=True)
+class _Weight:
+    value: ir.Value
+    panel: int | None
+    transform: WeightTransform | None = None
+
+
 def _require(condition: bool) -> None:
     if not condition:
         raise _Mismatch
@@ -100,6 +129,7 @@ class _Matcher:
         self.uses = uses
         self.members: list[ir.Operation] = []
         self.matrices: list[ir.Operation] = []
+        self.weight_members: list[ir.Operation] = []
 
     def match(self) -> Winograd:
         rows_in = self.first
@@ -109,7 +139,7 @@ class _Matcher:
         _require(_is_product(columns_in, 7))
         b_columns, step_w = self._input(columns_in, 1)
         product = self._next(columns_in)
-        panel = self._weight(product)
+        weight = self._weight(product)
         rows_out = self._next(product)
         _require(_is_product(rows_out, 7))
         maps = _maps(rows_out)
@@ -123,18 +153,18 @@ class _Matcher:
             self.matrices.append(self._fill(op))
         padding = find_padding(rows_in.operands[1], rows_in, self.uses)
         return self._result(
-            (a_rows, b_rows, step_h), (a_columns, b_columns, step_w), panel, padding, last
+            (a_rows, b_rows, step_h), (a_columns, b_columns, step_w), weight, padding, last
         )
 
     def _result(
         self,
         rows: tuple[np.ndarray, np.ndarray, int],
         columns: tuple[np.ndarray, np.ndarray, int],
-        panel: int | None,
+        weight: _Weight,
         padding: Padding | None,
         last: ir.Operation,
     ) -> Winograd:
-        rows_in, columns_in, product = self.order[:3]
+        rows_in, columns_in = self.order[:2]
         data = rows_in.operands[1] if padding is None else padding.source
         shape = _static(data, 1)
         out = last.operands[2]
@@ -147,12 +177,14 @@ class _Matcher:
             _require(step >= 1 and a.shape[1] == b.shape[0])
             axes.append(WinogradAxis(a, b, step, tiles[i], shape[i], lows[i + 1], lengths[i]))
         borders = () if padding is None else padding.members
-        read = [data, product.operands[1]]
+        read = [data, weight.value]
         _require(not any(self.uses.may_overlap(out, value) for value in read))
         self._nothing_between(read, last)
         return Winograd(
-            data, product.operands[1], out, axes[0], axes[1], shape[2], lengths[2], panel, last,
-            self._fill(last), (*self.matrices, *borders, *self.members),
+            data, weight.value, out, axes[0], axes[1], shape[2], lengths[2], weight.panel, last,
+            self._fill(last),
+            (*self.matrices, *self.weight_members, *borders, *self.members),
+            weight.transform,
         )  # fmt: skip
 
     # Links
@@ -210,22 +242,61 @@ class _Matcher:
         _require(maps[1] == _map(count, expected) and maps[2] == _map(count, dims[:-1]))
         return self._matrix(op), step
 
-    def _weight(self, op: ir.Operation) -> int | None:
-        """The panel width of the products' weight."""
+    def _weight(self, op: ir.Operation) -> _Weight:
+        """The weight of the products, as it is before the operations that transform it."""
         _require(_is_product(op, 7))
         dims, maps = _dims(7), _maps(op)
         _require(maps[0] == _map(7, [*dims[:5], dims[6]]) and maps[2] == _map(7, dims[:6]))
         p, q, o, c = dims[0], dims[1], dims[5], dims[6]
         if maps[1] == _map(7, [p, q, c, o]):
-            return None
+            if self.uses.is_temporary(op.operands[1]):
+                return self._transformed_weight(op)
+            return _Weight(op.operands[1], None)
         width = ir.MemRefType(op.operands[1].type).shape[-1]
-        cut = [ir.AffineExpr.get_floor_div(o, width), c, ir.AffineExpr.get_mod(o, width)]
-        if maps[1] == _map(7, [p, q, *cut]):
-            return width
+        outer, inner = ir.AffineExpr.get_floor_div(o, width), ir.AffineExpr.get_mod(o, width)
+        if maps[1] == _map(7, [outer, p, q, c, inner]):
+            return _Weight(op.operands[1], width)
         # A single panel.
         zero = ir.AffineConstantExpr.get(0)
-        _require(maps[1] == _map(7, [p, q, zero, c, o]))
-        return width
+        _require(maps[1] == _map(7, [zero, p, q, c, o]))
+        return _Weight(op.operands[1], width)
+
+    def _transformed_weight(self, product: ir.Operation) -> _Weight:
+        """The weight that two operations transform, along its rows and then its columns."""
+        columns_op = self._maker(product.operands[1], product)
+        dims = _dims(5)
+        first, second, c, o, tap = dims
+        maps = _maps(columns_op)
+        _require(maps[0] == _map(5, [second, tap]) and maps[2] == _map(5, dims[:4]))
+        _require(maps[1] == _map(5, [first, tap, c, o]))
+        rows_op = self._maker(columns_op.operands[1], columns_op)
+        maps = _maps(rows_op)
+        _require(maps[0] == _map(5, [first, tap]) and maps[2] == _map(5, dims[:4]))
+        transform = WeightTransform(self._matrix(rows_op), self._matrix(columns_op))
+        weight = rows_op.operands[1]
+        if maps[1] == _map(5, [tap, second, c, o]):
+            return _Weight(weight, None, transform)
+        width = ir.MemRefType(weight.type).shape[-1]
+        panel, inside = ir.AffineExpr.get_floor_div(o, width), ir.AffineExpr.get_mod(o, width)
+        if maps[1] == _map(5, [panel, c, tap, second, inside]):
+            return _Weight(weight, width, transform)
+        # A single panel.
+        zero = ir.AffineConstantExpr.get(0)
+        _require(maps[1] == _map(5, [zero, c, tap, second, o]))
+        return _Weight(weight, width, transform)
+
+    def _maker(self, buffer: ir.Value, reader: ir.Operation) -> ir.Operation:
+        """The transform of the weight that alone writes a temporary, which one operation reads."""
+        _require(self.uses.is_temporary(buffer))
+        users = self.uses.remaining_users(buffer, reader)
+        makers = [user for user in users if user.name != "linalg.fill"]
+        _require(len(makers) == 1 and len(users) == 2)
+        maker = makers[0]
+        _require(maker.name == "linalg.generic" and buffer in outputs_of(maker))
+        _require(_is_product(maker, 5) and maker.block == reader.block)
+        _require(maker.is_before_in_block(reader))
+        self.weight_members += [self._fill(maker), maker]
+        return maker
 
     def _output(self, op: ir.Operation, output_h: int) -> np.ndarray:
         _require(_is_product(op, 5))
@@ -244,9 +315,9 @@ class _Matcher:
 
     def _nothing_between(self, read: list[ir.Value], last: ir.Operation) -> None:
         """Nothing else writes what is read, from the first of the chain to its end."""
-        mine = [*self.members, *self.matrices, self._fill(last), last]
+        mine = [*self.members, *self.matrices, *self.weight_members, self._fill(last), last]
         start = self.matrices[0]
-        for op in (*self.matrices, *self.members):
+        for op in (*self.matrices, *self.weight_members, *self.members):
             start = op if op.is_before_in_block(start) else start
         for view in start.block.operations:
             op = view.operation

@@ -46,11 +46,16 @@ from relax_mlir.topi.nn.pooling import (
     pool3d,
 )
 from relax_mlir.topi.nn.softmax import fast_softmax, log_softmax, softmax
-from relax_mlir.topi.nn.winograd import bilinear, conv2d_winograd_nhwc, transform_weight
+from relax_mlir.topi.nn.winograd import (
+    bilinear,
+    channel_panels,
+    conv2d_winograd_nhwc,
+    transform_weight,
+)
 
 __all__ = [
     "adaptive_pool", "adaptive_pool1d", "adaptive_pool3d", "avg_pool2d_backward", "batch_matmul",
-    "batch_norm", "bilinear", "circular_pad", "conv", "conv1d", "conv1d_ncw",
+    "batch_norm", "bilinear", "channel_panels", "circular_pad", "conv", "conv1d", "conv1d_ncw",
     "conv1d_transpose_ncw", "conv2d", "conv2d_nchw", "conv2d_nhwc", "conv2d_nhwc_panels",
     "conv2d_transpose_nchw", "conv2d_winograd_nhwc", "conv3d", "conv_transpose", "dense",
     "fast_softmax", "flatten", "gelu", "gelu_tanh", "global_pool", "group_conv2d_nchw",

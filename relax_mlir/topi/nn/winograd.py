@@ -28,7 +28,7 @@ from relax_mlir.tir.expr import PrimExpr, Select
 from relax_mlir.topi.common import as_int
 from relax_mlir.topi.nn.pad import pad
 
-__all__ = ["Bilinear", "bilinear", "conv2d_winograd_nhwc", "transform_weight"]
+__all__ = ["Bilinear", "bilinear", "channel_panels", "conv2d_winograd_nhwc", "transform_weight"]
 
 _Matrix = list[list[Fraction]]
 _POINTS = [Fraction(n, d) for n, d in ((0, 1), (5, 8), (-5, 8), (3, 2), (-3, 2), (3, 8), (-3, 8))]
@@ -140,13 +140,13 @@ def transform_weight(
     weight: np.ndarray, rows: Bilinear, columns: Bilinear, panel: int = 0
 ) -> np.ndarray:
     """A weight [kh, kw, I, O] as [products of rows, products of columns, I, O] in float32, or, with
-    its output channels in panels (`panel` divides O), [P, Q, O / panel, I, panel]."""
+    its output channels in panels (`panel` divides O), [O / panel, P, Q, I, panel]."""
     channels, outputs = weight.shape[2:]
     width = panel or outputs
     split = weight.astype(np.float32, copy=False).reshape(
         *weight.shape[:3], outputs // width, width
     )
-    shape = (rows.products, columns.products, outputs // width, channels, width)
+    shape = (outputs // width, rows.products, columns.products, channels, width)
     made = np.empty(shape, np.float32)
     # A part at a time that stays in cache: temporaries of the size of the weight cost more in page
     # faults than the arithmetic does.
@@ -158,8 +158,8 @@ def transform_weight(
             lines = np.empty((rows.products, *taps.shape[1:]), np.float32)
             _multiply_into(lines, rows.g, taps)
             for p in range(rows.products):
-                _multiply_into(made[p, :, i, part], columns.g, lines[p])
-    return made if panel else made[:, :, 0]
+                _multiply_into(made[i, p, :, part], columns.g, lines[p])
+    return made if panel else made[0]
 
 
 def _multiply_into(out: np.ndarray, matrix: np.ndarray, values: np.ndarray) -> None:
@@ -199,11 +199,15 @@ def conv2d_winograd_nhwc(
     rows: Bilinear,
     columns: Bilinear,
     sizes: Sequence[PrimExpr | int],
+    *,
+    transform: bool = False,
 ) -> Tensor:
     """A convolution [N, H, W, C] to [N, *sizes, O] with a weight that `transform_weight` has
     transformed, [products of rows, products of columns, I, O], or the same with the output channels
-    in panels, [P, Q, O / panel, I, panel].  `padding` is (top, left): what else surrounds the data
-    follows from the sizes.  Raises Error if the spatial sizes are not known."""
+    in panels, [O / panel, P, Q, I, panel].  With `transform` the weight is [kh, kw, I, O], or in
+    panels [O / panel, I, kh, kw, panel] (`channel_panels`), and is transformed in the call.
+    `padding` is (top, left): what else surrounds the data follows from the sizes.  Raises Error if
+    the spatial sizes are not known."""
     height, width = (as_int(size) for size in sizes)
     known = [as_int(data.shape[1]), as_int(data.shape[2])]
     if height is None or width is None or None in known:
@@ -215,6 +219,8 @@ def conv2d_winograd_nhwc(
     if any(padding) or any(after):
         data = pad(data, [0, *padding, 0], [0, *after, 0], name="pad_temp")
     transformed = _transformed_data(data, rows, columns, tiles, wanted[1])
+    if transform:
+        weight = _transformed_weight(weight, rows, columns)
     return _output(_products(transformed, weight), rows, columns, (height, width))
 
 
@@ -250,17 +256,51 @@ def _transformed_data(
     return compute(shape, along_columns, "input_transform")
 
 
+def _transformed_weight(weight: Tensor, rows: Bilinear, columns: Bilinear) -> Tensor:
+    """A weight [kh, kw, I, O], or in panels [O / panel, I, kh, kw, panel], as [P, Q, I, O]."""
+    g_rows, g_columns = _pair_of_matrices(rows.g, columns.g, weight.dtype, "G")
+    r, s = reduce_axis((0, rows.taps), "r"), reduce_axis((0, columns.taps), "s")
+    panel = as_int(weight.shape[4]) if weight.ndim == 5 else None
+    channels, outputs = (
+        weight.shape[2:] if panel is None
+        else (weight.shape[1], O.multiply(weight.shape[0], panel))
+    )  # fmt: skip
+
+    def along_rows(p: Any, s: Any, c: Any, o: Any) -> PrimExpr:
+        if panel is None:
+            tap = weight(r.var, s, c, o)
+        else:
+            tap = weight(O.floordiv(o, panel), c, r.var, s, O.floormod(o, panel))
+        return te_sum(O.multiply(g_rows(p, r.var), tap), axis=r)
+
+    half = compute([rows.products, columns.taps, channels, outputs], along_rows, "weight_rows")
+
+    def along_columns(p: Any, q: Any, c: Any, o: Any) -> PrimExpr:
+        return te_sum(O.multiply(g_columns(q, s.var), half(p, s.var, c, o)), axis=s)
+
+    shape = [rows.products, columns.products, channels, outputs]
+    return compute(shape, along_columns, "weight_transform")
+
+
+def channel_panels(weight: np.ndarray, panel: int) -> np.ndarray:
+    """A weight [kh, kw, I, O] as [O / panel, I, kh, kw, panel] in float32: all taps of an input
+    channel together, as a transform in the call reads them."""
+    kh, kw, channels, outputs = weight.shape
+    split = weight.astype(np.float32, copy=False).reshape(kh, kw, channels, outputs // panel, panel)
+    return np.ascontiguousarray(split.transpose(3, 2, 0, 1, 4))
+
+
 def _products(data: Tensor, weight: Tensor) -> Tensor:
     """A matrix product for each element of a tile."""
     panel = as_int(weight.shape[4]) if weight.ndim == 5 else None
-    outputs = weight.shape[3] if panel is None else O.multiply(weight.shape[2], panel)
+    outputs = weight.shape[3] if panel is None else O.multiply(weight.shape[0], panel)
     k = reduce_axis((0, data.shape[5]), "k")
 
     def product(p: Any, q: Any, n: Any, th: Any, tw: Any, o: Any) -> PrimExpr:
         if panel is None:
             factor = weight(p, q, k.var, o)
         else:
-            factor = weight(p, q, O.floordiv(o, panel), k.var, O.floormod(o, panel))
+            factor = weight(O.floordiv(o, panel), p, q, k.var, O.floormod(o, panel))
         return te_sum(O.multiply(data(p, q, n, th, tw, k.var), factor), axis=k)
 
     return compute([*data.shape[:5], outputs], product, "bgemm")

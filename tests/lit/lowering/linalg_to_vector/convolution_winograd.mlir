@@ -1,7 +1,7 @@
 // RUN: relax-opt %s --pass-pipeline="builtin.module(relax-transform-convolution-weights,relax-zero,tir-to-linalg,linalg-to-vector{vector-width=512})" | FileCheck %s
 
-// The blocks of a Winograd convolution become one nest over rows of tiles: what they pass on are two
-// buffers for some rows of tiles; transforms are additions and multiply-adds by constants in
+// The blocks of a Winograd convolution become one nest: what they pass on are the transformed data of
+// some rows of tiles and the products of a panel of output channels; transforms are additions and multiply-adds by constants in
 // registers, and bias and activation are applied before the output is stored.
 // CHECK-LABEL: func.func private @fused_conv2d_winograd
 // CHECK-NOT: memref.alloc() : memref<1x28x28x64xf32>

@@ -6,13 +6,18 @@
 
 // Three by three over many channels: tiles of four by four outputs from six by six products, or, if
 // no digit may be lost, two by two from four by four.  The weight is transformed.
-// CHECK: func.func private @conv2d_winograd({{.*}}memref<6x6x
+// CHECK: func.func private @conv2d_winograd({{.*}}memref<2x6x6x64x32xf32>
+// CHECK-NOT: weight_transform
 // CHECK: sym_name = "input_rows"
 // CHECK: sym_name = "input_transform"
 // CHECK: sym_name = "bgemm"
 // CHECK: sym_name = "output_rows"
 // CHECK: sym_name = "conv2d_winograd"
-// EXACT: func.func private @conv2d_winograd({{.*}}memref<4x4x
+// CHECK: func.func private @conv2d_winograd1({{.*}}%w: memref<3x3x64x64xf32>
+// CHECK: sym_name = "weight_rows"
+// CHECK: sym_name = "weight_transform"
+// CHECK: sym_name = "bgemm"
+// EXACT: func.func private @conv2d_winograd({{.*}}memref<2x4x4x64x32xf32>
 // CHECK-LABEL: func.func @main
 // CHECK: relax.constant
 // CHECK: "relax.call_tir"(%x, %{{.*}}) {callee = @conv2d_winograd}
@@ -26,13 +31,26 @@ func.func @main(%x: tensor<1x28x28x64xf32> {relax.name = "x"}) -> tensor<1x28x28
   return %0 : tensor<1x28x28x64xf32>
 }
 
-// A weight that is no constant stays as it is.
+// A weight that is no constant is transformed in the call.
 // CHECK-LABEL: func.func @argument
-// CHECK: relax.nn_conv2d
+// CHECK: "relax.call_tir"(%x, %w) {callee = @conv2d_winograd1}
 func.func @argument(%x: tensor<1x28x28x64xf32> {relax.name = "x"}, %w: tensor<3x3x64x64xf32> {relax.name = "w"}) -> tensor<1x28x28x64xf32> attributes {relax.attrs = {}} {
   %0 = "relax.dataflow"() ({
     %y = "relax.nn_conv2d"(%x, %w) {data_layout = "NHWC", kernel_layout = "HWIO", padding = 1 : i64} : (tensor<1x28x28x64xf32>, tensor<3x3x64x64xf32>) -> tensor<1x28x28x64xf32>
     "relax.output"(%y) : (tensor<1x28x28x64xf32>) -> ()
   }) : () -> tensor<1x28x28x64xf32>
   return %0 : tensor<1x28x28x64xf32>
+}
+
+// Where Winograd's transform makes a large weight larger still it is made anew in every call, from
+// panels of output channels with all taps of an input channel together.
+// CHECK-LABEL: func.func @large
+// CHECK: "relax.call_tir"(%x, %{{.*}}) {{.*}}tensor<16x512x3x3x32xf32>
+func.func @large(%x: tensor<1x7x7x512xf32> {relax.name = "x"}) -> tensor<1x7x7x512xf32> attributes {relax.attrs = {}} {
+  %0 = "relax.dataflow"() ({
+    %w = "relax.constant"() {value = dense<1.0> : tensor<3x3x512x512xf32>} : () -> tensor<3x3x512x512xf32>
+    %y = "relax.nn_conv2d"(%x, %w) {data_layout = "NHWC", kernel_layout = "HWIO", padding = 1 : i64} : (tensor<1x7x7x512xf32>, tensor<3x3x512x512xf32>) -> tensor<1x7x7x512xf32>
+    "relax.output"(%y) : (tensor<1x7x7x512xf32>) -> ()
+  }) : () -> tensor<1x7x7x512xf32>
+  return %0 : tensor<1x7x7x512xf32>
 }

@@ -1,0 +1,148 @@
+"""The loops around the steps of a Winograd convolution.
+
+For each chunk of rows of tiles the data are transformed; then, for each panel of output channels,
+come the matrix products, one for each element of a transformed tile, and at once their transform to
+the output.  So only the transformed data of a chunk are large, the weight is read once for each
+chunk, in the order it lies in memory, and the products of a panel stay in the cache.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import replace
+
+from relax_mlir.lowering.linalg_to_vector.builder import Builder, FlatView, Index
+from relax_mlir.lowering.linalg_to_vector.convolution.cost import (
+    winograd_chunk_rows,
+    winograd_panel_width,
+)
+from relax_mlir.lowering.linalg_to_vector.convolution.winograd_matching import Winograd
+from relax_mlir.lowering.linalg_to_vector.convolution.winograd_tiles import (
+    Chunk,
+    Products,
+    WinogradTiles,
+)
+from relax_mlir.lowering.linalg_to_vector.cpu_target import CPUTarget
+from relax_mlir.lowering.linalg_to_vector.loop_nest import LoopNest, Stage
+from relax_mlir.lowering.linalg_to_vector.parallel import MIN_WORK
+from relax_mlir.mlir import ir
+
+__all__ = ["WinogradPanels"]
+
+
+class WinogradPanels(WinogradTiles, ABC):
+    """A Winograd convolution by chunks of tiles and panels of output channels."""
+
+    def __init__(
+        self,
+        b: Builder,
+        win: Winograd,
+        nest: LoopNest,
+        epilogue: Stage | None,
+        target: CPUTarget,
+    ):
+        work = 2 * win.count * win.rows.tiles * win.columns.tiles * win.channels * win.outputs
+        self.divided = target.num_cores > 1 and work >= MIN_WORK
+        rows = winograd_chunk_rows(
+            win.rows.tiles,
+            win.columns.tiles,
+            win.count * win.channels,
+            win.outputs,
+            target,
+            target.num_cores if self.divided else 1,
+        )
+        super().__init__(b, win, nest, epilogue, target, rows)
+        self.panel = winograd_panel_width(win, self.rows * win.columns.tiles, target)
+        # If all tiles are in one chunk the cores share each of its steps.
+        self.shares_chunk = self.divided and win.rows.tiles == self.rows
+
+    @abstractmethod
+    def multiply(
+        self, chunk: Chunk, products: Products, factors: FlatView, masks: list[ir.Value | None]
+    ) -> None:
+        """The sums of a panel for all tiles of a chunk.  factors: a buffer of `factors_size()`
+        elements.  masks: which output channels of each vector exist, None for all."""
+
+    @abstractmethod
+    def factors_size(self) -> int:
+        """Elements of the buffer that `multiply` needs."""
+
+    # Chunks
+
+    def emit(self) -> None:
+        b, cores = self.b, self.target.num_cores
+        images = self.nest.emit_extent(b, self.nest.extents[0])
+        chunks = -(-self.win.rows.tiles // self.rows)
+        if self.divided and not self.shares_chunk:
+            piece = -(-chunks // cores)
+            with b.loop(0, images) as image, b.parallel_loop(-(-chunks // piece)) as core:
+                start = b.mul(core, piece)
+                self._chunks(image, start, b.minimum(b.add(start, piece), chunks))
+            return
+        with b.loop(0, images) as image:
+            self._chunks(image, 0, chunks)
+
+    def _chunks(self, image: Index, start: Index, end: Index) -> None:
+        b, tiles = self.b, self.win.rows.tiles
+        data = self.data_buffer()
+        buffers = None if self.shares_chunk else self._buffers()
+        whole = tiles // self.rows
+        last = whole if tiles % self.rows else None
+        with b.loop(start, end if last is None else b.minimum(end, whole)) as number:
+            self._chunk(Chunk(image, b.mul(number, self.rows), self.rows, data), buffers)
+        if last is not None:
+            rest = Chunk(image, whole * self.rows, tiles % self.rows, data)
+            b.when(b.at_least(end, last + 1), lambda: self._chunk(rest, buffers))
+
+    def _chunk(self, chunk: Chunk, buffers: tuple[Products, FlatView] | None) -> None:
+        self._shared(chunk.rows, lambda low, high: self.transform_data(chunk, low, high))
+        self._shared(
+            -(-self.win.outputs // self.panel),
+            lambda low, high: self._panels(chunk, buffers or self._buffers(), low, high),
+        )
+
+    def _shared(self, total: int, body: Callable[[Index, Index], None]) -> None:
+        """`body(low, high)` for a part of `total` on every core, where cores share a chunk."""
+        b = self.b
+        if not self.shares_chunk:
+            body(0, total)
+            return
+        piece = -(-total // self.target.num_cores)
+        with b.parallel_loop(-(-total // piece)) as number:
+            low = b.mul(number, piece)
+            body(low, b.minimum(b.add(low, piece), total))
+
+    # Panels
+
+    def _buffers(self) -> tuple[Products, FlatView]:
+        """What a core computes a panel in: its products, and factors."""
+        b = self.b
+        # A vector more keeps the planes of the products off each other's cache sets.
+        plane = self.rows * self.win.columns.tiles * self.panel + self.lanes
+        sums = b.scratch(self.win.count * plane, self.element)
+        factors = b.scratch(self.factors_size(), self.element)
+        return Products(sums, self.panel, plane, self.panel), factors
+
+    def _panels(
+        self, chunk: Chunk, buffers: tuple[Products, FlatView], low: Index, high: Index
+    ) -> None:
+        b, width, outputs = self.b, self.panel, self.win.outputs
+        products, factors = buffers
+        masks: list[ir.Value | None] = [None] * (width // self.lanes)
+        whole, rest = divmod(outputs, width)
+        with b.loop(low, b.minimum(high, whole)) as number:
+            panel = replace(products, first=b.mul(number, width))
+            self._panel(chunk, panel, factors, masks)
+        if rest:
+            masks = [None] * -(-rest // self.lanes)
+            if rest % self.lanes:
+                masks[-1] = b.mask(self.lanes, rest % self.lanes)
+            last = replace(products, first=whole * width, columns=rest)
+            b.when(b.at_least(high, whole + 1), lambda: self._panel(chunk, last, factors, masks))
+
+    def _panel(
+        self, chunk: Chunk, products: Products, factors: FlatView, masks: list[ir.Value | None]
+    ) -> None:
+        self.multiply(chunk, products, factors, masks)
+        self.transform_products(chunk, products, 0, chunk.rows)

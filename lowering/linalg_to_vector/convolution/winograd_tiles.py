@@ -1,0 +1,458 @@
+"""The transforms of a Winograd convolution, and the sums of products between them.
+
+The tiles of the data are transformed a vector of channels at once.  Tiles that reach over the
+border of the image read zeros there, and store only what the image has.  The products are
+transformed back a vector of output channels at once, and the epilogue is applied before they are
+stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from math import isqrt
+
+from relax_mlir.lowering.linalg_to_vector.body import emit_body
+from relax_mlir.lowering.linalg_to_vector.builder import Builder, FlatView, Index
+from relax_mlir.lowering.linalg_to_vector.convolution.cost import (
+    choose_register_tile,
+    even_pieces,
+)
+from relax_mlir.lowering.linalg_to_vector.convolution.linear_map import LinearMap
+from relax_mlir.lowering.linalg_to_vector.convolution.winograd_matching import (
+    Winograd,
+    WinogradAxis,
+)
+from relax_mlir.lowering.linalg_to_vector.cpu_target import CPUTarget
+from relax_mlir.lowering.linalg_to_vector.loop_nest import ZERO, Access, LoopNest, Stage
+from relax_mlir.lowering.linalg_to_vector.summation import summation_block
+from relax_mlir.mlir import ir
+
+__all__ = ["Chunk", "Factors", "Piece", "Products", "WinogradTiles"]
+
+# The transform of the output enlarges the errors of the products, so these are summed in shorter
+# blocks than others.  Blocks of this length cost 6 % of the time of a network, and take two fifths
+# off its error.
+_SHORTEST_SUM = 16
+
+
+@dataclass(frozen=True)
+class Products:
+    """Sums of products [products][tiles][width] of `columns` output channels from `first` on;
+    `plane` elements are those of one product."""
+
+    view: FlatView
+    width: int
+    plane: int
+    columns: int
+    first: Index = 0
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Rows of tiles of one image that go through all steps together; `data` are the transformed
+    tiles."""
+
+    image: Index
+    row: Index
+    rows: int
+    data: FlatView
+
+
+@dataclass(frozen=True)
+class Factors:
+    """The part of a transformed weight that a register tile reads: for each of `channels`, from
+    `first` on, a row of `row` elements, of which some vectors from `start` on.
+
+    masks: which elements of each vector exist, None for all.  ahead: distances of what to prefetch
+    at every channel.
+    """
+
+    view: FlatView
+    start: Index
+    row: int
+    first: Index
+    channels: Index
+    masks: list[ir.Value | None]
+    ahead: list[Index] = field(default_factory=list[Index])
+
+
+@dataclass(frozen=True)
+class Piece:
+    """`size` tiles from `tile` on, in one of the products; the piece number `order` of these."""
+
+    product: Index
+    tile: Index
+    size: int
+    order: Index
+
+
+class WinogradTiles:
+    """Emits the steps of a Winograd convolution for chunks of at most `rows` rows of tiles."""
+
+    def __init__(
+        self,
+        b: Builder,
+        win: Winograd,
+        nest: LoopNest,
+        epilogue: Stage | None,
+        target: CPUTarget,
+        rows: int,
+    ):
+        self.b = b
+        self.win = win
+        self.nest = nest
+        self.epilogue = epilogue
+        self.target = target
+        self.element = ir.F32Type.get()
+        self.lanes = target.lanes(32)
+        self.vector = b.vector_type(self.lanes, self.element)
+        self.rows = rows
+        self.data = b.flat_view(win.data)
+        self.weight = b.flat_view(win.weight)
+        self.accesses = nest.emit_accesses(b, self._needed())
+
+    @property
+    def data_block(self) -> int:
+        """Input channels whose transformed data lie together."""
+        return self.win.channels
+
+    @property
+    def data_plane(self) -> int:
+        """Transformed data of one product and a block of channels.  A vector more keeps them off
+        each other's cache sets."""
+        return self.rows * self.win.columns.tiles * self.data_block + self.lanes
+
+    def data_buffer(self) -> FlatView:
+        """A buffer for the transformed data of a chunk: [blocks][products][tiles][channels]."""
+        blocks = -(-self.win.channels // self.data_block)
+        return self.b.scratch(blocks * self.win.count * self.data_plane, self.element)
+
+    def _channel_offset(self, channel: Index) -> Index:
+        """Where the transformed data of a channel begin."""
+        b, block = self.b, self.data_block
+        if block == self.win.channels:
+            return channel
+        start = b.mul(b.floordiv(channel, block), self.win.count * self.data_plane)
+        return b.add(start, b.mod(channel, block))
+
+    def _needed(self) -> set[int]:
+        if self.epilogue is None:
+            return {self.nest.body.results[0]}
+        return {i for i in (*self.epilogue.arguments, *self.epilogue.results) if i >= 0}
+
+    # The data
+
+    def transform_data(self, chunk: Chunk, low: Index, high: Index) -> None:
+        b, win = self.b, self.win
+        inside_rows, inside_columns = _inside(win.rows), _inside(win.columns)
+        with b.loop(low, high) as row, b.loop(0, win.columns.tiles) as column:
+            at_row = b.add(chunk.row, row)
+            inside = b.all_of(
+                [
+                    *_between(b, at_row, inside_rows, win.rows.tiles),
+                    *_between(b, column, inside_columns, win.columns.tiles),
+                ]
+            )
+            to = b.mul(b.add(b.mul(row, win.columns.tiles), column), self.data_block)
+            b.when(
+                inside,
+                lambda at_row=at_row, column=column, to=to: self._tile(
+                    chunk, at_row, column, to, False
+                ),
+                lambda at_row=at_row, column=column, to=to: self._tile(
+                    chunk, at_row, column, to, True
+                ),
+            )
+
+    def _tile(self, chunk: Chunk, row: Index, column: Index, to: Index, border: bool) -> None:
+        """Transform a tile, a vector of channels at a time."""
+        b, win = self.b, self.win
+        line = win.columns.size * win.channels
+        image = b.mul(chunk.image, win.rows.size * line)
+        y, x = (
+            b.sub(b.mul(tile, axis.step), axis.low)
+            for tile, axis in ((row, win.rows), (column, win.columns))
+        )
+        if not border:
+            corner = b.add(b.add(image, b.mul(y, line)), b.mul(x, win.channels))
+
+            def inside(channel: Index, mask: ir.Value | None) -> None:
+                start = b.add(corner, channel)
+                self._transform_tile(
+                    chunk,
+                    lambda i, j: b.load(
+                        self.data, b.add(start, i * line + j * win.channels), self.lanes, mask
+                    ),
+                    b.add(to, self._channel_offset(channel)),
+                    mask,
+                )
+
+            self.vectors(win.channels, inside)
+            return
+        rows = self._elements(y, win.rows, line)
+        columns = self._elements(x, win.columns, win.channels)
+
+        def outside(channel: Index, mask: ir.Value | None) -> None:
+            start = b.add(image, channel)
+            lines = [b.add(start, offset) for offset, _ in rows]
+
+            def element(i: int, j: int) -> ir.Value:
+                there = b.broadcast(_all(b, [rows[i][1], columns[j][1]]), self.lanes)
+                both = there if mask is None else b.op("arith.andi", there.type, [there, mask])
+                return b.load(self.data, b.add(lines[i], columns[j][0]), self.lanes, both)
+
+            self._transform_tile(chunk, element, b.add(to, self._channel_offset(channel)), mask)
+
+        self.vectors(win.channels, outside)
+
+    def _elements(
+        self, first: Index, axis: WinogradAxis, stride: int
+    ) -> list[tuple[Index, ir.Value]]:
+        """Offsets of the elements that a tile reads along an axis, and whether they exist; the
+        offset of one that does not is that of the nearest."""
+        b = self.b
+        found: list[tuple[Index, ir.Value]] = []
+        for i in range(axis.b.shape[1]):
+            place = b.add(first, i)
+            near = b.minimum(b.maximum(place, 0), axis.size - 1)
+            exists = b.compare("ult", b.index(place), axis.size)
+            found.append((b.mul(near, stride), exists))
+        return found
+
+    def _transform_tile(
+        self,
+        chunk: Chunk,
+        element: Callable[[int, int], ir.Value],
+        to: Index,
+        mask: ir.Value | None,
+    ) -> None:
+        b, win = self.b, self.win
+        rows, columns = LinearMap(win.rows.b), LinearMap(win.columns.b)
+        height, width = win.rows.b.shape[1], win.columns.b.shape[1]
+        lines = [rows.emit(b, [element(i, j) for i in range(height)]) for j in range(width)]
+        for p in range(win.rows.products):
+            for q, value in enumerate(columns.emit(b, [line[p] for line in lines])):
+                plane = (p * win.columns.products + q) * self.data_plane
+                stored = b.zero(self.vector) if value is None else value
+                b.store(stored, chunk.data, b.add(to, plane), mask)
+
+    def vectors(self, extent: int, body: Callable[[Index, ir.Value | None], None]) -> None:
+        """`body(position, mask)` for every vector along an axis."""
+        b = self.b
+        whole = extent // self.lanes * self.lanes
+        if whole:
+            with b.loop(0, whole, self.lanes) as position:
+                body(position, None)
+        if whole < extent:
+            body(whole, b.mask(self.lanes, extent - whole))
+
+    # The products
+
+    def largest_piece(self, tiles: int, vectors: int) -> int:
+        """How many tiles a register tile of some vectors has."""
+        width = vectors * self.lanes
+        return choose_register_tile(tiles, width, self.lanes, self.target, (vectors,)).pixels
+
+    def pieces(self, product: Index, tiles: int, largest: int) -> Iterator[Piece]:
+        """Loops over `tiles` in pieces of at most `largest`."""
+        b = self.b
+        begin = done = 0
+        sizes = even_pieces(tiles, largest)
+        for size in sorted(set(sizes), reverse=True):
+            count = sizes.count(size)
+            with b.loop(begin, begin + size * count, size) as tile:
+                order = b.add(b.floordiv(b.sub(tile, begin), size), done)
+                yield Piece(product, tile, size, order)
+            begin += size * count
+            done += count
+
+    def sum_block(self) -> int:
+        """How many channels to sum before adding to the rest."""
+        channels = self.win.channels
+        return summation_block(channels, max(_SHORTEST_SUM, isqrt(channels)))
+
+    def add_products(
+        self,
+        chunk: Chunk,
+        products: Products,
+        piece: Piece,
+        factors: Factors,
+        later: ir.Value | None,
+    ) -> None:
+        """The products of some tiles and factors.
+
+        The sums begin from zero, and are added to what is there only in the end, where `later` is
+        true: the rounding errors of one long sum would be several times larger.
+        """
+        b, lanes = self.b, self.lanes
+        vectors = len(factors.masks)
+        source = b.add(b.mul(piece.product, self.data_plane), b.mul(piece.tile, self.data_block))
+        source = b.add(source, self._channel_offset(factors.first))
+        to = b.mul(piece.product, products.plane)
+        places = [
+            b.add(to, b.add(b.mul(b.add(piece.tile, i), products.width), v * lanes))
+            for i in range(piece.size)
+            for v in range(vectors)
+        ]
+
+        def step(channel: Index, values: list[ir.Value]) -> list[ir.Value]:
+            at = b.add(factors.start, b.mul(channel, factors.row))
+            row = [
+                b.load(factors.view, b.add(at, v * lanes), lanes, mask)
+                for v, mask in enumerate(factors.masks)
+            ]
+            for distance in factors.ahead:
+                b.prefetch(factors.view, b.add(at, distance))
+            first = b.add(source, channel)
+            results: list[ir.Value] = []
+            for i in range(piece.size):
+                datum = b.broadcast(b.load(chunk.data, b.add(first, i * self.data_block), 1), lanes)
+                for v, factor in enumerate(row):
+                    results.append(b.fma(datum, factor, values[i * vectors + v]))
+            return results
+
+        zeros = [b.zero(self.vector)] * len(places)
+        sums = b.carried_loop(0, factors.channels, 1, zeros, step)
+        if later is not None:
+            mask = b.broadcast(later, lanes)
+            sums = [
+                b.op("arith.addf", self.vector, [b.load(products.view, at, lanes, mask), sum_])
+                for at, sum_ in zip(places, sums, strict=True)
+            ]
+        for at, sum_ in zip(places, sums, strict=True):
+            b.store(sum_, products.view, at)
+
+    # The output
+
+    def transform_products(self, chunk: Chunk, products: Products, low: Index, high: Index) -> None:
+        """The output of some rows of tiles, in the channels of `products`."""
+        b, win = self.b, self.win
+        full_rows = win.rows.length // win.rows.output
+        full_columns = win.columns.length // win.columns.output
+        with b.loop(low, high) as row, b.loop(0, win.columns.tiles) as column:
+            at_row = b.add(chunk.row, row)
+            inside = b.all_of(
+                [
+                    *_between(b, at_row, (0, full_rows), win.rows.tiles),
+                    *_between(b, column, (0, full_columns), win.columns.tiles),
+                ]
+            )
+            source = b.mul(b.add(b.mul(row, win.columns.tiles), column), products.width)
+            b.when(
+                inside,
+                lambda at_row=at_row, column=column, source=source: self._output_tile(
+                    chunk, products, at_row, column, source, False
+                ),
+                lambda at_row=at_row, column=column, source=source: self._output_tile(
+                    chunk, products, at_row, column, source, True
+                ),
+            )
+
+    def _output_tile(
+        self,
+        chunk: Chunk,
+        products: Products,
+        row: Index,
+        column: Index,
+        source: Index,
+        border: bool,
+    ) -> None:
+        b, win = self.b, self.win
+        a_rows, a_columns = LinearMap(win.rows.a), LinearMap(win.columns.a)
+        top, left = b.mul(row, win.rows.output), b.mul(column, win.columns.output)
+
+        def vector(channel: Index, mask: ir.Value | None) -> None:
+            start = b.add(source, channel)
+            lines: list[list[ir.Value | None]] = []
+            for q in range(win.columns.products):
+                numbers = [p * win.columns.products + q for p in range(win.rows.products)]
+                values = [
+                    b.load(products.view, b.add(start, number * products.plane), self.lanes)
+                    for number in numbers
+                ]
+                lines.append(a_rows.emit(b, values))
+            for i in range(win.rows.output):
+                row_values = a_columns.emit(b, [line[i] for line in lines])
+                for j, value in enumerate(row_values):
+                    assert value is not None
+                    at = b.add(products.first, channel)
+                    place = (chunk.image, b.add(top, i), b.add(left, j), at)
+                    if not border:
+                        self._finish(value, place, mask)
+                        continue
+                    exists = b.all_of(
+                        [
+                            _below(b, place[1], win.rows.length),
+                            _below(b, place[2], win.columns.length),
+                        ]
+                    )
+                    b.when(
+                        exists,
+                        lambda value=value, place=place: self._finish(value, place, mask),
+                    )
+
+        self.vectors(products.columns, vector)
+
+    def _finish(self, value: ir.Value, place: tuple[Index, ...], mask: ir.Value | None) -> None:
+        """Apply the epilogue to a vector of the output and store it."""
+        b, epilogue = self.b, self.epilogue
+        if epilogue is None:
+            self._store(value, self.nest.body.results[0], place, mask)
+            return
+        arguments: list[ir.Value] = []
+        for argument, operand in zip(epilogue.block.arguments, epilogue.arguments, strict=True):
+            access = self.accesses[operand]
+            if operand < 0 or not list(argument.uses):
+                arguments.append(value)
+            elif access.view is None:
+                arguments.append(access.value)
+            else:
+                uniform = self.nest.stride(operand, 3) == ZERO
+                lanes, own = (1, None) if uniform else (self.lanes, mask)
+                arguments.append(b.load(access.view, self._offset(access, place), lanes, own))
+        for operand, result in zip(
+            epilogue.results, emit_body(b, epilogue.block, arguments, self.lanes), strict=True
+        ):
+            self._store(b.broadcast(result, self.lanes), operand, place, mask)
+
+    def _store(
+        self, value: ir.Value, operand: int, place: tuple[Index, ...], mask: ir.Value | None
+    ) -> None:
+        access = self.accesses[operand]
+        assert access.view is not None
+        self.b.store(value, access.view, self._offset(access, place), mask)
+
+    def _offset(self, access: Access, place: tuple[Index, ...]) -> Index:
+        offset = access.base
+        for position, stride in zip(place, access.strides, strict=True):
+            offset = self.b.add(offset, self.b.mul(position, stride))
+        return offset
+
+
+def _inside(axis: WinogradAxis) -> tuple[int, int]:
+    """The tiles that read no border: from the first on, up to the second."""
+    first = -(-axis.low // axis.step)
+    room = axis.size + axis.low - axis.b.shape[1]
+    return first, (room // axis.step + 1 if room >= 0 else 0)
+
+
+def _between(b: Builder, tile: Index, bounds: tuple[int, int], tiles: int) -> list[ir.Value | bool]:
+    """The conditions for a tile to lie between bounds, of `tiles` in all."""
+    low, high = bounds
+    conditions: list[ir.Value | bool] = []
+    if low > 0:
+        conditions.append(b.at_least(tile, low))
+    if high < tiles:
+        conditions.append(_below(b, tile, high))
+    return conditions
+
+
+def _below(b: Builder, value: Index, bound: int) -> ir.Value | bool:
+    return value < bound if isinstance(value, int) else b.compare("slt", value, bound)
+
+
+def _all(b: Builder, conditions: list[ir.Value]) -> ir.Value:
+    found = b.all_of(conditions)
+    assert not isinstance(found, bool)
+    return found
