@@ -35,6 +35,7 @@ from relax_mlir.relax.analysis_types import (
 from relax_mlir.relax.blocks import Binding, BindingBlock, MatchCast, SeqExpr
 from relax_mlir.relax.expr import Expr, ExternFunc, FunctionRef, Var
 from relax_mlir.relax.function import Function
+from relax_mlir.relax.layout_suggestions import suggest_layout_transforms
 from relax_mlir.relax.lowering import children
 from relax_mlir.relax.struct_info import StructInfo, from_mlir_type
 from relax_mlir.relax.symbols import symbol
@@ -243,6 +244,7 @@ __all__ = [
     "remove_all_unused",
     "struct_info_base_check",
     "struct_info_lca",
+    "suggest_layout_transforms",
     "tir_vars_in_struct_info",
     "tir_vars_in_type",
     "type_base_check",

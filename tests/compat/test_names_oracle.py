@@ -1,0 +1,94 @@
+"""TVM 0.27's public names are there, but for those of a list that says why."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import subprocess
+import sys
+from functools import cache
+
+import pytest
+
+LIST = """
+import importlib, json, sys
+found = {}
+for name in sys.argv[1:]:
+    module = importlib.import_module(f"tvm.{name}")
+    package = f"tvm.{name}"
+    found[name] = [
+        key for key, value in vars(module).items()
+        if not key.startswith("_") and str(getattr(value, "__module__", "")).startswith(package)
+    ]
+print(json.dumps(found))
+"""
+
+_SEVERAL_DEVICES = "for several devices that share memory"
+_TUNING = "tunes by measuring, with a database of what was measured: meta_schedule"
+_LIBRARY = "makes CUDA C of parts that a vendor's library computes"
+_WAY_DOWN = "a step on TVM's way to LLVM or C, which MLIR's dialects go otherwise"
+_HARDWARE = "for memories or instructions of one vendor's accelerator"
+_INTERNAL = "what TVM's C++ sees of a Python class"
+
+LEFT_OUT: dict[str, dict[str, str]] = {
+    "relax.transform": {
+        "IPCAllReduceRewrite": _SEVERAL_DEVICES,
+        "LowerGPUIPCAllocStorage": _SEVERAL_DEVICES,
+        **dict.fromkeys(
+            ("MetaScheduleApplyDatabase", "MetaScheduleTuneIRMod", "MetaScheduleTuneTIR"), _TUNING
+        ),
+        "SplitCallTIRByPattern": _LIBRARY,
+    },
+    "relax.analysis": {},
+    "relax.dpl": {"register_df_node": _INTERNAL},
+    "relax.utils": {},
+    "relax.training": {},
+    "tirx.transform": dict.fromkeys(
+        "BF16ComputeLegalize BF16StorageLegalize CommonSubexprElim ConvertSSA FP8ComputeLegalize "
+        "FP8StorageLegalize FlattenBuffer ForceNarrowIndexToInt32 HoistExpressionConfig "
+        "HoistIfThenElseConfig HoistedConditionals HoistedLetBindings InlinePrivateFunctions "
+        "LowerIntrin LowerTIRx LowerTIRxOpaque LowerTVMBuiltin LowerWarpMemory NarrowDataType "
+        "PointerValueTypeRewrite RemoveAssume RemoveNoOp RemoveNoOpConfig SkipAssert "
+        "SplitHostDevice StmtSimplify StmtSimplifyConfig StorageRewrite TilePrimitiveDispatch "
+        "UnrollLoop UnrollLoopConfig VectorizeLoop VerifyMemory".split(),
+        _WAY_DOWN,
+    ),
+    "s_tir.transform": {
+        **dict.fromkeys(
+            "AnnotateIrregularLoop CanonicalizeLoop ConvertBlocksToOpaque ConvertSSA "
+            "DecorateDeviceScope HoistExpression HoistIfThenElse InjectDoubleBuffer InjectDoubleBufferConfig "
+            "InstrumentBoundCheckers InstrumentProfileIntrinsics LiftThreadBinding LoopPartition "
+            "LoopPartitionConfig LowerMatchBuffer LowerOpaqueBlock LowerThreadAllreduce "
+            "MergeSharedMemoryAllocations RemoveStoreUndef RemoveWeightLayoutRewriteBlock "
+            "RenormalizeSplitPattern RewriteUnsafeSelect StmtSimplify ThreadSync "
+            "UseAssumeToReduceBranches ManifestSharedMemoryLocalStage".split(),
+            _WAY_DOWN,
+        ),
+        **dict.fromkeys(
+            "InferFragment InjectPTXAsyncCopy InjectPTXLDG32 InjectPermutedLayout LowerAsyncDMA "
+            "LowerAutoCopy LowerVtcmAlloc TransformMmaBufferLayout VerifyVTCMLimit".split(),
+            _HARDWARE,
+        ),
+    },
+}
+
+
+@cache
+def _names() -> dict[str, list[str]]:
+    command = [sys.executable, "-c", LIST, *LEFT_OUT]
+    done = subprocess.run(
+        command, capture_output=True, text=True, env={"PATH": ""}, timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+@pytest.mark.tvm
+@pytest.mark.slow
+@pytest.mark.parametrize("name", LEFT_OUT)
+def test_what_is_left_out_has_a_reason(name: str) -> None:
+    module = importlib.import_module(f"relax_mlir.{name}")
+    theirs = _names()[name]
+    assert len(theirs) > 2
+    missing = {key for key in theirs if not hasattr(module, key)}
+    assert missing == set(LEFT_OUT[name])
