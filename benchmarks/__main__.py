@@ -18,7 +18,13 @@ from typing import Any
 from benchmarks import plots
 
 SUITES = ("seeds", "kernels", "models", "compile", "calls", "cnn", "convolutions")
-_THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "TVM_NUM_THREADS")
+_THREADS = (
+    "OPENBLAS_NUM_THREADS",
+    "OMP_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "TVM_NUM_THREADS",
+    "TORCHINDUCTOR_COMPILE_THREADS",
+)
 
 
 def main() -> None:
