@@ -61,6 +61,8 @@ def figure_of(suite: str, entry: dict[str, Any]) -> Any:
         _draw_shares(axes, [result["share"] for result in results])
     for axes in (ratios, *shares):
         _finish(axes, len(results))
+    if peers:
+        figure.legend(loc="outside lower center", ncols=len(peers))
     threads = entry["threads"]
     figure.suptitle(f"{suite}, {threads} thread{'s' if threads > 1 else ''}")
     return figure
@@ -83,8 +85,6 @@ def _draw_ratios(axes: Any, times: Sequence[dict[str, float]], peers: Sequence[s
     axes.set_xlabel("time of a peer / time of ours (logarithmic)")
     axes.xaxis.set_major_formatter("{x:g}")
     axes.xaxis.set_minor_formatter("{x:g}")
-    if peers:
-        axes.legend(loc="best")
 
 
 def _draw_shares(axes: Any, shares: Sequence[float]) -> None:

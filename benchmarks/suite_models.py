@@ -120,10 +120,17 @@ MODELS: dict[str, Callable[[], Problem]] = {
 
 
 def make(name: str) -> Problem:
-    """A model's problem, with its number of operations."""
+    """A model's problem, with its number of operations and the bytes that it reads at least."""
     torch.manual_seed(0)
     problem = MODELS[name]()
-    return replace(problem, flops=count_flops(problem))
+    return replace(problem, flops=count_flops(problem), moved=_bytes_of_weights(problem.module))
+
+
+def _bytes_of_weights(model: torch.nn.Module) -> float:
+    """All weights but those of embeddings, of which a few rows are read."""
+    read = [m for m in model.modules() if not isinstance(m, torch.nn.Embedding)]
+    weights = {id(w): w.nbytes for m in read for w in m.parameters(recurse=False)}
+    return float(sum(weights.values()))
 
 
 def problems(names: list[str] | None = None) -> list[Callable[[], Problem]]:

@@ -50,7 +50,7 @@ def test_a_figure_shows_ratios_and_shares() -> None:
     ratios, shares = figure.axes
     assert figure.get_suptitle() == "kernels, 2 threads"
     assert [label.get_text() for label in ratios.get_yticklabels()] == ["product", "softmax"]
-    assert [text.get_text() for text in ratios.get_legend().get_texts()] == ["numpy", "torch"]
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["numpy", "torch"]
     assert _bars(ratios) == [[1.5], [0.5, 4.0]]
     assert _bars(shares) == [[0.5, 0.5]]
 
