@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
@@ -52,6 +53,15 @@ class PrimFunc(BaseFunc):
     @property
     def ret_type(self) -> None:
         return None
+
+    def specialize(self, param_map: Mapping[Any, Any]) -> PrimFunc:
+        """The function for some values of its symbols and scalars, or some buffers: see
+        `relax_mlir.tir.specialize`."""
+        from relax_mlir.tir.specialize import specialize
+
+        made = specialize(self, param_map)
+        assert isinstance(made, PrimFunc)
+        return made
 
 
 def _parameter(
