@@ -206,6 +206,9 @@ class ExprEmitter:
             return expr.value >= 0
         if isinstance(expr, E.Var):
             return expr in self.non_negative or isinstance(expr, E.SizeVar)
+        base, offset = _without_constants(expr)
+        if base is not expr:  # `i + 1 - 1` is i, as it is printed
+            return offset >= 0 and self._never_negative(base)
         if isinstance(expr, (E.Add, E.Mul, E.FloorDiv, E.FloorMod, E.Min, E.Max, E.Cast)):
             return all(self._never_negative(c) for c in E.children(expr))
         return False
@@ -437,6 +440,15 @@ def bind_name(value: ir.Value, name: str) -> None:
     owner = value.owner
     if isinstance(owner, (ir.Operation, ir.OpView)):
         owner.location = name_location(name, owner.location)
+
+
+def _without_constants(expr: E.PrimExpr) -> tuple[E.PrimExpr, int]:
+    """`x` and the sum of the constants of `x + 3 - 1`."""
+    offset = 0
+    while isinstance(expr, (E.Add, E.Sub)) and isinstance(expr.b, E.IntImm):
+        offset += expr.b.value if isinstance(expr, E.Add) else -expr.b.value
+        expr = expr.a
+    return expr, offset
 
 
 def _index_choice(expr: E.PrimExpr) -> list[E.PrimExpr] | None:

@@ -379,6 +379,15 @@ def func(A: T.Buffer((16, 16), "float32", axis_separators=[1]), d: T.handle):
         C[i, j] = B[i, j]
         D[i, j] = E[i, j]
 """,
+    "the remainder of what is counted up and down again": """
+@T.prim_func
+def func(a: T.handle, b: T.handle):
+    m, n = T.int64(), T.int64()
+    A = T.match_buffer(a, (m, n))
+    B = T.match_buffer(b, (n,))
+    for k in range(m - T.int64(1)):
+        B[(k + T.int64(1) - T.int64(1)) * m % n] = A[k, 0]
+""",
     "fragments": """
 @T.prim_func
 def func(A: T.Buffer((8, 8), "float32", scope="metal.simdgroup"), B: T.Buffer((8, 8), "float32")):
