@@ -21,6 +21,7 @@ _NAMES = {
     "Error": "errors",
     "build": "driver",
     "compile": "driver",
+    "lower": "driver",
     "Executable": "driver",
     "cpu": "runtime",
     "cuda": "runtime",

@@ -10,6 +10,7 @@ from typing import Any
 from relax_mlir import mlir
 from relax_mlir.driver.cached_compile import through_cache
 from relax_mlir.driver.cpu_pipeline import lower_to_machine_ir
+from relax_mlir.driver.lower import lower
 from relax_mlir.errors import CompileError, Error
 from relax_mlir.ir import IRModule
 from relax_mlir.ir.function import BaseFunc
@@ -18,6 +19,8 @@ from relax_mlir.lowering.pipeline import verified_by_stage, verify_stage
 from relax_mlir.runtime.compiled_code import Code, CompiledCode
 from relax_mlir.runtime.executable import Executable, VMExecutable
 from relax_mlir.target import Target
+from relax_mlir.te import Schedule, Tensor
+from relax_mlir.tir import Buffer
 from relax_mlir.transform import PassContext, PassPipeline
 
 __all__ = ["OperatorModule", "build", "compile", "relax_build"]
@@ -92,22 +95,33 @@ def compile(
 
 
 def build(
-    mod: IRModule | BaseFunc | Mapping[Any, IRModule],
+    mod: IRModule | BaseFunc | Schedule | Mapping[Any, IRModule],
+    args: Any = None,
     target: Any = None,
+    target_host: Any = None,
     *,
     pipeline: Any = "default",
     relax_pipeline: Any = "default",
     tir_pipeline: Any = None,
+    name: str = "main",
+    binds: Mapping[Tensor, Buffer] | None = None,
     **options: Any,
 ) -> Executable:
     """Compile TensorIR functions (or a whole program) for a target; see `compile`.
 
-    `mod` may also be a mapping from target to module with one entry, as old TVM took.
+    `build(mod, target)`, or of a te schedule `build(s, [A, B, C], target, name="add")`: see
+    `lower` for its arguments.  `mod` may also be a mapping from target to module with one entry,
+    as old TVM took.  `target_host` is accepted: host code is for this machine.
     """
+    del target_host
     if isinstance(mod, Mapping):
         if len(mod) != 1:
             raise CompileError("build: a mapping from targets to modules must have one entry")
         ((target, mod),) = mod.items()
+    elif isinstance(mod, Schedule):
+        mod = lower(mod, args, name, binds)
+    elif args is not None and not isinstance(args, (list, tuple)):
+        target = args
     return compile(
         mod,
         target,

@@ -1,6 +1,6 @@
 """Tensor expressions (TVM's `tvm.te`)."""
 
-from relax_mlir.te import operation, tag, tensor
+from relax_mlir.te import operation, schedule, tag, tensor
 from relax_mlir.te.create_primfunc import create_prim_func
 from relax_mlir.te.intrinsics import logaddexp, trace
 from relax_mlir.te.operation import (
@@ -16,6 +16,7 @@ from relax_mlir.te.operation import (
 )
 from relax_mlir.te.reducers import comm_reducer, max, min, prod, sum
 from relax_mlir.te.scan import ScanOp, scan
+from relax_mlir.te.schedule import Schedule, create_schedule
 from relax_mlir.te.tensor import ComputeOp, ExternOp, PlaceholderOp, Tensor, TensorSlice
 from relax_mlir.tir.expr import CommReducer, Reduce
 from relax_mlir.tir.intrinsics import (
@@ -94,6 +95,7 @@ __all__ = [
     "PlaceholderOp",
     "Reduce",
     "ScanOp",
+    "Schedule",
     "Tensor",
     "TensorSlice",
     "abs",
@@ -117,6 +119,7 @@ __all__ = [
     "cos",
     "cosh",
     "create_prim_func",
+    "create_schedule",
     "div",
     "erf",
     "exp",
@@ -163,6 +166,7 @@ __all__ = [
     "round",
     "rsqrt",
     "scan",
+    "schedule",
     "sigmoid",
     "sin",
     "sinh",

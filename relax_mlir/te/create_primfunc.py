@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass, field
 from typing import Any
 
 from relax_mlir.errors import Error
@@ -30,7 +31,7 @@ from relax_mlir.tir.expr import (
 )
 from relax_mlir.tir.function import PrimFunc
 
-__all__ = ["create_prim_func"]
+__all__ = ["Created", "Storage", "create_for_schedule", "create_prim_func"]
 
 _LAYOUT_FREE = "layout_free_placeholders"
 
@@ -46,6 +47,40 @@ def create_prim_func(
     """
     del index_dtype_override
     return _Creator("main", {"tir.noalias": True}).create(ops)
+
+
+@dataclass(frozen=True)
+class Storage:
+    """What a schedule wants of a function before it moves anything."""
+
+    scopes: Mapping[Tensor, str] = field(default_factory=dict[Tensor, str])
+    """The storage scopes of tensors that are not in global memory."""
+    separate: Mapping[Operation, Sequence[int]] = field(
+        default_factory=dict[Operation, Sequence[int]]
+    )
+    """Operations that get a loop nest for each of these outputs, and nothing for others."""
+
+
+@dataclass
+class Created:
+    """A function, and what is where in it."""
+
+    function: PrimFunc
+    blocks: Mapping[Operation, Sequence[str]]
+    """The blocks that an operation became, in order; of a reduction over axes whose domains depend
+    on others the outer one first."""
+    buffers: Mapping[Tensor, Buffer]
+
+
+def create_for_schedule(ops: Sequence[Tensor | Var], name: str, storage: Storage) -> Created:
+    """`create_prim_func` for a te schedule.
+
+    The states that a scan reads are a buffer of their own, so that moving what reads one and
+    writes another state is seen to be safe; whoever schedules makes it the scan's in the end.
+    """
+    creator = _Creator(name, {"tir.noalias": True}, storage)
+    function = creator.create(ops)
+    return Created(function, creator.blocks, creator.buffers)
 
 
 class _Names:
@@ -64,9 +99,12 @@ class _Names:
 
 
 class _Creator:
-    def __init__(self, name: str, attrs: dict[str, Any]):
+    def __init__(self, name: str, attrs: dict[str, Any], storage: Storage | None = None):
         self._build = PrimFuncBuilder(name, attrs=attrs)
-        self._buffers: dict[Tensor, Buffer] = {}
+        self._storage = storage or Storage()
+        self._for_schedule = storage is not None
+        self.blocks: dict[Operation, list[str]] = {}
+        self.buffers: dict[Tensor, Buffer] = {}
         self._buffer_names = _Names()
         self._block_names = _Names()
 
@@ -91,24 +129,25 @@ class _Creator:
         return self._build.finish()
 
     def _check_new(self, tensor: Tensor) -> None:
-        if tensor in self._buffers:
+        if tensor in self.buffers:
             raise Error(f"create_prim_func: tensor {tensor.name} is given twice")
 
     def _declare(self, tensor: Tensor) -> Buffer:
         name = self._buffer_names.fresh(tensor.name)
-        self._buffers[tensor] = Buffer(name, tensor.shape, tensor.dtype)
-        return self._buffers[tensor]
+        scope = self._storage.scopes.get(tensor, "global")
+        self.buffers[tensor] = Buffer(name, tensor.shape, tensor.dtype, scope)
+        return self.buffers[tensor]
 
     def _emit(self, op: Operation) -> None:
         if isinstance(op, PlaceholderOp):
-            if op.output(0) not in self._buffers:
+            if op.output(0) not in self.buffers:
                 raise Error(
                     f"create_prim_func: input {op.name} is used but not among the parameters"
                 )
             return
-        for index in range(op.num_outputs):
+        for index in self._storage.separate.get(op, range(op.num_outputs)):
             tensor = op.output(index)
-            if tensor not in self._buffers:
+            if tensor not in self.buffers:
                 self._build.allocate(self._declare(tensor))
         if isinstance(op, ComputeOp):
             self._emit_compute(op)
@@ -117,13 +156,29 @@ class _Creator:
         elif isinstance(op, ExternOp):
             self._emit_extern(op)
 
+    def _block_of(self, op: Operation, name: str) -> str:
+        """A name for a block of the operation."""
+        fresh = self._block_names.fresh(name)
+        self.blocks.setdefault(op, []).append(fresh)
+        return fresh
+
     # -- compute ----------------------------------------------------------------------------
 
     def _emit_compute(self, op: ComputeOp, step: tuple[Var, IterVar] | None = None) -> None:
         """A nest for a compute.  With a `step`, for one value of its first axis only: the loop
         variable that has the value, and the axis with the values it takes."""
+        alone = self._storage.separate.get(op)
+        for group in [range(op.num_outputs)] if alone is None else [[n] for n in alone]:
+            self._emit_outputs(op, [(op.output(n), op.body[n]) for n in group], step)
+
+    def _emit_outputs(
+        self,
+        op: ComputeOp,
+        made: Sequence[tuple[Tensor, PrimExpr]],
+        step: tuple[Var, IterVar] | None,
+    ) -> None:
         build = self._build
-        outputs = [op.output(i) for i in range(op.num_outputs)]
+        outputs = [tensor for tensor, _ in made]
         dependent = _depends_on_axes(op)
         with ExitStack() as nest:
             axes = op.axis if step is None else [step[1], *op.axis[1:]]
@@ -133,16 +188,16 @@ class _Creator:
             if dependent:
                 self._emit_nested_reduction(op, outputs, loops, axes)
             elif op.reduce_axis:
-                with build.block(self._block_names.fresh(op.name)) as block:
+                with build.block(self._block_of(op, op.name)) as block:
                     values = self._axes(block, op, outer, loops)
                     self._emit_reduction(block, op, outputs, values)
             else:
-                for tensor, body in zip(outputs, op.body, strict=True):
-                    with build.block(self._block_names.fresh(tensor.name)) as block:
+                for tensor, body in made:
+                    with build.block(self._block_of(op, tensor.name)) as block:
                         values = self._axes(block, op, outer, loops)
                         indices = [values[a.var] for a in op.axis]
                         value = _with_less(self._scalar(body, values))
-                        build.store(self._buffers[tensor], value, indices)
+                        build.store(self.buffers[tensor], value, indices)
 
     def _loops(
         self, nest: ExitStack, axes: Sequence[IterVar], values: dict[Var, PrimExpr]
@@ -160,10 +215,11 @@ class _Creator:
     ) -> None:
         """Reduce axes whose domains depend on the spatial ones: an outer block fixes the latter."""
         build, name = self._build, self._block_names.fresh(op.name)
-        with build.block(self._block_names.fresh(f"{name}_l1")) as outer:
+        with build.block(self._block_of(op, f"{name}_l1")) as outer:
             fixed = self._axes(outer, op, axes, loops)
             with ExitStack() as nest:
                 inner_loops = self._loops(nest, op.reduce_axis, fixed)
+                self.blocks[op].append(name)
                 with build.block(name) as block:
                     values: dict[Var, PrimExpr] = {}
                     for axis in op.axis:
@@ -198,7 +254,7 @@ class _Creator:
         build, reduce = self._build, op.body[0]
         assert isinstance(reduce, Reduce)
         indices = [values[a.var] for a in op.axis]
-        buffers = [self._buffers[t] for t in outputs]
+        buffers = [self.buffers[t] for t in outputs]
         starts = reduce.init or reduce.combiner.identity_element
         with block.init():
             for buffer, start in zip(buffers, starts, strict=True):
@@ -226,7 +282,7 @@ class _Creator:
                 return values.get(node, node)
             if isinstance(node, ProducerLoad):
                 indices = [transform(i, visit) for i in node.indices]
-                return BufferLoad(self._buffers[node.producer], indices)
+                return BufferLoad(self.buffers[node.producer], indices)
             return None
 
         return transform(expr, visit)
@@ -239,12 +295,16 @@ class _Creator:
         for output, first, update, state in zip(
             outputs, op.init, op.update, op.state_placeholder, strict=True
         ):
-            name = f"{self._buffers[output].name}_init"
-            self._copy(name, self._buffers[first], self._buffers[output])
-            self._buffers[update] = self._buffers[state] = self._buffers[output]
+            name = self._block_of(op, f"{self.buffers[output].name}_init")
+            self._copy(name, self.buffers[first], self.buffers[output])
+            self.buffers[update] = self.buffers[output]
+            if self._for_schedule:
+                build.allocate(self._declare(state))
+            else:
+                self.buffers[state] = self.buffers[output]
         for inner in op.steps:
             for index in range(inner.num_outputs):
-                if inner.output(index) not in self._buffers:
+                if inner.output(index) not in self.buffers:
                     build.allocate(self._declare(inner.output(index)))
         rest = Range.from_min_extent(op.first, O.subtract(op.length, op.first))
         with build.for_("serial", rest.min, rest.extent, "t") as time:
@@ -259,7 +319,7 @@ class _Creator:
                 nest.enter_context(build.for_("serial", 0, size, f"ax{number}"))
                 for number, size in enumerate(source.shape)
             ]
-            with build.block(self._block_names.fresh(name)) as block:
+            with build.block(name) as block:
                 indices: list[PrimExpr] = [
                     block.iter_var("S", (0, size), loop, f"v{number}")
                     for number, (size, loop) in enumerate(zip(source.shape, loops, strict=True))
@@ -269,9 +329,9 @@ class _Creator:
     # -- extern -----------------------------------------------------------------------------
 
     def _emit_extern(self, op: ExternOp) -> None:
-        sources = [self._buffers[t] for t in op.inputs]
-        targets = [self._buffers[op.output(i)] for i in range(op.num_outputs)]
-        with self._build.block(self._block_names.fresh(op.name)) as block:
+        sources = [self.buffers[t] for t in op.inputs]
+        targets = [self.buffers[op.output(i)] for i in range(op.num_outputs)]
+        with self._build.block(self._block_of(op, op.name)) as block:
             block.reads(sources)
             block.writes(targets)
             op.emit(self._build, sources, targets)

@@ -210,7 +210,8 @@ def tag_scope(tag: str) -> Iterator[None]:
 
 def _shape(shape: Any) -> list[PrimExpr]:
     sizes = shape if isinstance(shape, (list, tuple)) else [shape]
-    return [as_expr(s) for s in sizes]
+    # Programs of older TVM write `N / block` for a size, which is a float in Python.
+    return [as_expr(int(s) if isinstance(s, float) and s.is_integer() else s) for s in sizes]
 
 
 def _as_list(value: Any) -> list[Any]:

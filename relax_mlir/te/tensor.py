@@ -150,6 +150,8 @@ class Operation(ABC):
         self.name = name
         self.tag = tag
         self.attrs = dict(attrs or {})
+        self.axis: list[IterVar] = []
+        self.reduce_axis: list[IterVar] = []
 
     @abstractmethod
     def output(self, index: int) -> Tensor:

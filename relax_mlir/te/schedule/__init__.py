@@ -1,0 +1,28 @@
+"""Schedules of tensor expressions as TVM had them until 0.18: `te.create_schedule`.
+
+A `Schedule` has a `Stage` for each operation and records what its user asks for: loops split,
+fused and reordered, stages computed in loops of others, and so on.  Lowering makes the PrimFunc of
+the operations (`te.create_prim_func`) and applies the record to it as primitives of a
+`tir.Schedule`, which check what they do.
+
+    relations.py   split, fuse and reorder, and what axes are of the loops made of them
+    stage.py       Stage, and what may be asked of one operation
+    schedule.py    Schedule: all stages; cache_read, cache_write, rfactor
+    caching.py, rfactor.py   operations that these put into a schedule
+    group.py       stages that move together
+    graph.py       operations and their inputs
+    operations.py  what stages compute in the end
+    storage.py     storage scopes by the threads around
+    replay.py      steps as primitives;  lower.py  the PrimFunc
+"""
+
+from relax_mlir.te.schedule.group import Group
+from relax_mlir.te.schedule.lower import lower_schedule
+from relax_mlir.te.schedule.relations import Fuse, Singleton, Split
+from relax_mlir.te.schedule.schedule import Schedule, create_schedule
+from relax_mlir.te.schedule.stage import Stage
+
+__all__ = [
+    "Fuse", "Group", "Schedule", "Singleton", "Split", "Stage", "create_schedule",
+    "lower_schedule",
+]  # fmt: skip
