@@ -388,6 +388,17 @@ def func(a: T.handle, b: T.handle):
     for k in range(m - T.int64(1)):
         B[(k + T.int64(1) - T.int64(1)) * m % n] = A[k, 0]
 """,
+    "the indices of a vector under a name": """
+@T.prim_func
+def func(A: T.Buffer((64,), "float32"), B: T.Buffer(32, "float32x2"), C: T.Buffer(1, "int32")):
+    for i in range(32):
+        backwards = T.ramp((i + 1) * 2 - 1, -1, 2)
+        B[i] = A[backwards]
+        A[backwards] = B[i]
+        kept = T.ramp(C[0], 1, 4)
+        C[0] = C[0] + 1
+        T.evaluate(T.call_extern("int32", "use", kept))
+""",
     "fragments": """
 @T.prim_func
 def func(A: T.Buffer((8, 8), "float32", scope="metal.simdgroup"), B: T.Buffer((8, 8), "float32")):

@@ -45,6 +45,7 @@ from relax_mlir.tir.expr import (
     Var,
     as_expr,
     lanes_of,
+    post_order,
 )
 
 
@@ -263,7 +264,7 @@ class TirParser(SignatureParser):
             if not value.name:
                 value.name = name
             self.names.define(name, value)
-        elif isinstance(value, PrimExpr) and not isinstance(value, (IntImm, StringImm)):
+        elif isinstance(value, PrimExpr) and not _is_written_out(value):
             self.names.define(name, self.let(name, value))
         else:
             self.names.define(name, value)
@@ -427,6 +428,14 @@ _LOCATED = re.compile(r'"([^"\n]+)":(\d+):(\d+)\)?: (.*)')
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, (bool, int, float))
+
+
+def _is_written_out(value: PrimExpr) -> bool:
+    """Whether a name stands for the expression itself: constants, and the indices of a vector
+    access, unless they are read from memory or computed by a call."""
+    if isinstance(value, Ramp):
+        return not any(isinstance(part, (BufferLoad, Call)) for part in post_order(value))
+    return isinstance(value, (IntImm, StringImm))
 
 
 def _pairs(parser: TirParser, target: ast.Tuple | ast.List, values: Any) -> list[Any]:
