@@ -25,10 +25,12 @@ _PIPELINES: dict[str, str] = {
         "relax-fuse-attention,relax-fuse-tir,relax-rewrite-dataflow-reshape"
     ),
     # The same for GPUs, whose kernels schedules make: no layouts and kernels of the CPU's.
+    # Constants are folded by functions that the CPU runs.
     "relax-gpu-default": (
         "relax-remove-vdevice,relax-lambda-lift,relax-resolve-closures,"
         "relax-dead-code-elimination,relax-eliminate-common-subexpr,relax-convert-to-dataflow,"
-        "relax-zero"
+        "relax-fold-constant,relax-legalize-ops{on-gpu=true},relax-annotate-tir-op-pattern,"
+        "relax-fold-constant,relax-fuse-ops,relax-fuse-tir"
     ),
     # From thread-bound TensorIR to kernels with flat arguments and their launches.
     "tir-to-gpu": (

@@ -9,6 +9,7 @@ sizes that are not known get symbols, which run time gives values.
 from __future__ import annotations
 
 import importlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 
@@ -43,30 +44,40 @@ class LegalizeOps(Pass):
     skip_ops: tuple[str, ...] = ()
     """Operators to leave, by TVM's name with or without `relax.`."""
 
+    on_gpu: bool = False
+    """Whether lines that are sorted or scanned are for the threads of a GPU to share."""
+
     def run(self, state: ModuleState) -> None:
         made = PrimFuncs(state)
         skipped = {name.removeprefix("relax.") for name in self.skip_ops}
+        table = {n: row.for_gpu() for n, row in rows().items()} if self.on_gpu else rows()
         for function in state.functions():
             if "relax.attrs" in function.attributes:
                 for region in function.regions:
-                    _legalize_region(region, state, made, skipped)
+                    _legalize_region(region, state, made, skipped, table)
 
 
 def _legalize_region(
-    region: ir.Region, state: ModuleState, made: PrimFuncs, skip: set[str]
+    region: ir.Region,
+    state: ModuleState,
+    made: PrimFuncs,
+    skip: set[str],
+    table: Mapping[str, Row],
 ) -> None:
     for block in region.blocks:
         for view in list(block.operations):
             op = view.operation
             for inner in op.regions:
-                _legalize_region(inner, state, made, skip)
+                _legalize_region(inner, state, made, skip, table)
             spec = spec_of(op)
             if spec is not None and spec.name not in skip:
-                _legalize(op, spec.name, state, made)
+                _legalize(op, spec.name, table.get(spec.name), state, made)
 
 
-def _legalize(op: ir.Operation, name: str, state: ModuleState, made: PrimFuncs) -> None:
-    row, expansion = rows().get(name), EXPANSIONS.get(name)
+def _legalize(
+    op: ir.Operation, name: str, row: Row | None, state: ModuleState, made: PrimFuncs
+) -> None:
+    expansion = EXPANSIONS.get(name)
     if row is None and expansion is None:
         return
     try:

@@ -9,7 +9,7 @@ also gets `result`, the shape and dtype that inference found.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from relax_mlir import te
@@ -33,7 +33,8 @@ class Row:
     become numbers inside it: the first of these that is one.
 
     A row with `loops` writes statements instead: it gets a PrimFuncBuilder, then buffers in place
-    of tensors, then the output buffers, then the attributes.
+    of tensors, then the output buffers, then the attributes.  `on_gpu` takes the function's place
+    on a GPU, where what it writes would be one thread's.
     """
 
     name: str
@@ -41,6 +42,11 @@ class Row:
     immediate: tuple[int, ...] = ()
     result: bool = False
     loops: bool = False
+    on_gpu: TensorFunction | None = None
+
+    def for_gpu(self) -> Row:
+        """The row whose function is the one for GPUs."""
+        return self if self.on_gpu is None else replace(self, function=self.on_gpu)
 
 
 ROWS: dict[str, Row] = {}

@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from relax_mlir import te, topi
-from relax_mlir.lowering.relax_to_tir.rows import legalize
+from relax_mlir.lowering.relax_to_tir.rows import ROWS, Row, legalize
 
 
-@legalize("sort")
-def _sort(data: te.Tensor, *, axis: int, descending: bool) -> te.Tensor:
-    return topi.sort(data, axis, not descending)
+def _sort(library: Any, data: te.Tensor, *, axis: int, descending: bool) -> te.Tensor:
+    return library.sort(data, axis, not descending)
 
 
-@legalize("argsort")
-def _argsort(data: te.Tensor, *, axis: int, descending: bool, dtype: str) -> te.Tensor:
-    return topi.argsort(data, None, axis, not descending, dtype)
+def _argsort(
+    library: Any, data: te.Tensor, *, axis: int, descending: bool, dtype: str
+) -> te.Tensor:
+    return library.argsort(data, None, axis, not descending, dtype)
 
 
-@legalize("topk")
-def _topk(data: te.Tensor, *, k: int, axis: int, ret_type: str, largest: bool, dtype: str) -> Any:
-    return topi.topk(data, k, axis, ret_type, not largest, dtype)
+def _topk(
+    library: Any, data: te.Tensor, *, k: int, axis: int, ret_type: str, largest: bool, dtype: str
+) -> Any:
+    return library.topk(data, k, axis, ret_type, not largest, dtype)
+
+
+for _name, _row in (("sort", _sort), ("argsort", _argsort), ("topk", _topk)):
+    ROWS[_name] = Row(_name, partial(_row, topi), on_gpu=partial(_row, topi.gpu))
 
 
 @legalize("median")

@@ -61,5 +61,5 @@ def _std(x: te.Tensor, *, axis: Any, keepdims: bool) -> te.Tensor:
     return topi.sqrt(variance(x, axis=axis, keepdims=keepdims))
 
 
-ROWS["cumsum"] = Row("cumsum", topi.cumsum)
-ROWS["cumprod"] = Row("cumprod", topi.cumprod)
+ROWS["cumsum"] = Row("cumsum", topi.cumsum, on_gpu=topi.gpu.cumsum)
+ROWS["cumprod"] = Row("cumprod", topi.cumprod, on_gpu=topi.gpu.cumprod)

@@ -136,14 +136,21 @@ def _place_on_device(op: ir.Operation, launches: Sequence[ir.Operation]) -> None
         loc=buffer.location,
         ip=at,
     )
-    last = made.block.operations[len(made.block.operations) - 1]
     ir.Operation.create(
         "gpu.dealloc",
         operands=[made.results[0]],
         loc=op.location if home is None else home.location,
-        ip=ir.InsertionPoint(last),
+        ip=_end_of(made.block),
     )
     _replace(op, made.results[0])
+
+
+def _end_of(block: ir.Block) -> ir.InsertionPoint:
+    """Behind all that a block does: the bodies of TensorIR's blocks have no terminator."""
+    last = block.operations[len(block.operations) - 1]
+    if last.operation.name in ("func.return", "scf.yield"):
+        return ir.InsertionPoint(last)
+    return ir.InsertionPoint(block)
 
 
 def _is_made_in(value: ir.Value, launch: ir.Operation) -> bool:

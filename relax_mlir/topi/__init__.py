@@ -1,6 +1,6 @@
 """Operators as tensor expressions (TVM's `tvm.topi`), one family a file."""
 
-from relax_mlir.topi import image, nn, vision
+from relax_mlir.topi import gpu, image, nn, vision
 from relax_mlir.topi.broadcast import (
     add,
     atan2,
@@ -194,6 +194,7 @@ __all__ = [
     "full_like",
     "gather",
     "gather_nd",
+    "gpu",
     "greater",
     "greater_equal",
     "hamming_window",

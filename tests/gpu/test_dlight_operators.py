@@ -132,8 +132,9 @@ def test_operators_compute_what_they_should(program: OnEmulator) -> None:
 
 def test_rules_are_named_as_tvm_names_them() -> None:
     names = "Fallback GEMV GeneralReduction LowBatchGEMV Matmul RMSNorm Reduction Transpose"
-    assert sorted(dlight.gpu.__all__) == sorted(names.split())
-    assert sorted(dlight.cpu.__all__) == ["GEMV", "Reduction"]
+    beside = {"RULES", "ReductionChain"}  # TVM has no rule of the second name
+    assert set(dlight.gpu.__all__) == {*names.split(), *beside}
+    assert set(dlight.cpu.__all__) == {"GEMV", "Reduction", "RULES"}
 
 
 def main() -> int:
