@@ -18,6 +18,7 @@ from relax_mlir.relax.transform_backends import FastMathTransform as FastMathTra
 from relax_mlir.relax.transform_backends import FuseOpsByPattern as FuseOpsByPattern
 from relax_mlir.relax.transform_backends import MergeCompositeFunctions as MergeCompositeFunctions
 from relax_mlir.relax.transform_backends import RunCodegen as RunCodegen
+from relax_mlir.relax.transform_backends import SplitCallTIRByPattern as SplitCallTIRByPattern
 from relax_mlir.relax.transform_base import custom_legalizer
 from relax_mlir.relax.transform_base import lowering_pass as _lowering
 from relax_mlir.relax.transform_devices import RealizeVDevice as RealizeVDevice

@@ -18,6 +18,7 @@ __all__ = [
     "FuseOpsByPattern",
     "MergeCompositeFunctions",
     "RunCodegen",
+    "SplitCallTIRByPattern",
 ]
 
 
@@ -122,3 +123,19 @@ def RunCodegen(
         return run_codegen(mod, target_options, entry_functions)
 
     return ModulePass(transform, PassInfo(0, "RunCodegen"))
+
+
+def SplitCallTIRByPattern(
+    patterns: Sequence[Any], fcodegen: Callable[[Sequence[Any]], Sequence[Any]]
+) -> Pass:
+    """Let library code, in C++, compute the first loop nests of TensorIR functions.
+
+    `fcodegen(matches)` returns the code, how many nests it computes and the buffers it takes: see
+    `relax_mlir.relax.split_by_pattern`.
+    """
+    from relax_mlir.relax.split_by_pattern import split_call_tir_by_pattern
+
+    def transform(mod: IRModule, ctx: PassContext) -> IRModule:
+        return split_call_tir_by_pattern(mod, patterns, fcodegen)
+
+    return ModulePass(transform, PassInfo(0, "SplitCallTIRByPattern"))

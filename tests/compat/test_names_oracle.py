@@ -25,7 +25,6 @@ print(json.dumps(found))
 
 _SEVERAL_DEVICES = "for several devices that share memory"
 _TUNING = "tunes by measuring, with a database of what was measured: meta_schedule"
-_LIBRARY = "makes CUDA C of parts that a vendor's library computes"
 _WAY_DOWN = "a step on TVM's way to LLVM or C, which MLIR's dialects go otherwise"
 _HARDWARE = "for memories or instructions of one vendor's accelerator"
 _INTERNAL = "what TVM's C++ sees of a Python class"
@@ -37,7 +36,6 @@ LEFT_OUT: dict[str, dict[str, str]] = {
         **dict.fromkeys(
             ("MetaScheduleApplyDatabase", "MetaScheduleTuneIRMod", "MetaScheduleTuneTIR"), _TUNING
         ),
-        "SplitCallTIRByPattern": _LIBRARY,
     },
     "relax.analysis": {},
     "relax.dpl": {"register_df_node": _INTERNAL},
@@ -56,7 +54,8 @@ LEFT_OUT: dict[str, dict[str, str]] = {
     "s_tir.transform": {
         **dict.fromkeys(
             "AnnotateIrregularLoop CanonicalizeLoop ConvertBlocksToOpaque ConvertSSA "
-            "DecorateDeviceScope HoistExpression HoistIfThenElse InjectDoubleBuffer InjectDoubleBufferConfig "
+            "DecorateDeviceScope HoistExpression HoistIfThenElse InjectDoubleBuffer "
+            "InjectDoubleBufferConfig "
             "InstrumentBoundCheckers InstrumentProfileIntrinsics LiftThreadBinding LoopPartition "
             "LoopPartitionConfig LowerMatchBuffer LowerOpaqueBlock LowerThreadAllreduce "
             "MergeSharedMemoryAllocations RemoveStoreUndef RemoveWeightLayoutRewriteBlock "
