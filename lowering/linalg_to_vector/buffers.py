@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from relax_mlir.lowering.linalg_to_vector.builder import defining_op
-from relax_mlir.mlir import ir
+from relax_mlir.mlir import ir, operations_named
 
 __all__ = ["ALLOCATIONS", "BufferUses", "erase_unused_buffers", "outputs_of"]
 
@@ -168,13 +168,6 @@ def _is_movable(value: ir.Value) -> bool:
 
 def erase_unused_buffers(function: ir.Operation) -> None:
     """Erase the allocations that nothing uses any more."""
-    dead: list[ir.Operation] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name in ALLOCATIONS and not list(op.result.uses):
-            dead.append(op)
-        return ir.WalkResult.ADVANCE
-
-    function.walk(visit)
-    for op in dead:
-        op.erase()
+    for op in operations_named(function, ALLOCATIONS):
+        if not list(op.result.uses):
+            op.erase()

@@ -78,7 +78,7 @@ class Builder:
         self.entry = entry
         self.index_type = ir.IndexType.get()
         self.i1 = ir.IntegerType.get_signless(1)
-        self._constants: dict[tuple[str, str], ir.Value] = {}
+        self._constants: dict[tuple[ir.Type, ir.Attribute], ir.Value] = {}
         self._i64 = ir.IntegerType.get_signless(64)
 
     # Operations and constants
@@ -106,7 +106,7 @@ class Builder:
 
     def constant(self, type_: ir.Type, attribute: ir.Attribute) -> ir.Value:
         """`arith.constant` at the top of the function, made once for each type and value."""
-        key = (str(type_), str(attribute))
+        key = (type_, attribute)
         value = self._constants.get(key)
         if value is None:
             with ir.InsertionPoint.at_block_begin(self.entry):

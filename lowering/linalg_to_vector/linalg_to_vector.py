@@ -44,7 +44,7 @@ from relax_mlir.lowering.linalg_to_vector.row_chain_emission import RowChainEmit
 from relax_mlir.lowering.linalg_to_vector.strategies import contraction_strategy, find_strategy
 from relax_mlir.lowering.passes import ModuleState, Pass, register_pass
 from relax_mlir.lowering.to_llvm.num_threads import mark_parallel
-from relax_mlir.mlir import PassManager, ir
+from relax_mlir.mlir import PassManager, ir, operations_named
 
 __all__ = ["LinalgToVector"]
 
@@ -115,15 +115,7 @@ def _pooling(op: ir.Operation, padding: Padding | None) -> Convolution | None:
 
 
 def _has_parallel_loops(function: ir.Operation) -> bool:
-    found = False
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        nonlocal found
-        found = found or op.name == "scf.parallel"
-        return ir.WalkResult.INTERRUPT if found else ir.WalkResult.ADVANCE
-
-    function.walk(visit)
-    return found
+    return bool(operations_named(function, ("scf.parallel",)))
 
 
 def _linalg_names(module: ir.Module) -> set[str]:

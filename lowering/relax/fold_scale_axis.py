@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from relax_mlir.dialects import dtypes
+from relax_mlir.dialects.aligned_arrays import aligned_empty
 from relax_mlir.dialects.relax.spec import NO_DTYPE, attributes_of, spec_of
 from relax_mlir.lowering.passes import ModuleState, Pass, register_pass
 from relax_mlir.lowering.relax.constant_values import ConstantValues, batch_norm_terms
@@ -83,7 +84,9 @@ def _fold(op: ir.Operation, name: str, values: ConstantValues, state: ModuleStat
     made = op.results[0]
     if scaled:
         shape = [channels if axis == kernel_axis else 1 for axis in range(weight.ndim)]
-        product = weight.astype(np.float64) * affine.scale.reshape(shape)
+        # By the element in float64, without an array of that type.
+        product = aligned_empty(weight.shape, weight.dtype)
+        np.multiply(weight, affine.scale.reshape(shape), out=product, casting="unsafe")
         factor = OperatorWriter(op, state.constants).constant(product, weight.dtype.name)
         made = OperatorWriter(op, state.constants).op(
             name, op.operands[0], factor, **attributes_of(op)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from relax_mlir.dialects.aligned_arrays import aligned_copy
 from relax_mlir.dialects.dims import Dim
 from relax_mlir.dialects.relax.constants import read_constant
 from relax_mlir.dialects.relax.spec import NO_DTYPE, attributes_of
@@ -81,7 +82,7 @@ class PackConstantWeights(Pass):
             return
         panels = weight.reshape(depth, columns // width, width).transpose(1, 0, 2)
         write = OperatorWriter(op, state.constants)
-        constant = write.constant(np.ascontiguousarray(panels), dtype)
+        constant = write.constant(aligned_copy(panels), dtype)
         rows = _LETTERS[: len(left) - 1]
         product = write.op(
             "einsum", [op.operands[0], constant], subscripts=f"{rows}k,pkc->{rows}pc"

@@ -7,7 +7,7 @@ loop, where every iteration needs a buffer of its own.
 from __future__ import annotations
 
 from relax_mlir.lowering.tir_to_scf.structure import enclosing
-from relax_mlir.mlir import ir, memref
+from relax_mlir.mlir import ir, memref, operations_named
 
 __all__ = ["hoist_allocations", "lower_alloc"]
 
@@ -23,15 +23,9 @@ def lower_alloc(op: ir.Operation) -> None:
 def hoist_allocations(function: ir.Operation, entry: ir.Block) -> None:
     """Move allocations to the start of the function or of the parallel loop around them when their
     sizes are known there.  `memref-free-temporaries` gives all of them an end."""
-    nested: list[ir.Operation] = []
-
-    def collect(op: ir.Operation) -> ir.WalkResult:
-        if op.name == "memref.alloc" and op.block != entry:
-            nested.append(op)
-        return ir.WalkResult.ADVANCE
-
-    function.walk(collect)
-    for op in nested:
+    for op in operations_named(function, ("memref.alloc",)):
+        if op.block == entry:
+            continue
         parallel = enclosing(op, "scf.parallel")
         home = entry if parallel is None else parallel.regions[0].blocks[0]
         if op.block != home:

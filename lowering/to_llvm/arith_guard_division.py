@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from relax_mlir.lowering.passes import ModuleState, Pass, register_pass
-from relax_mlir.mlir import arith, ir
+from relax_mlir.mlir import arith, ir, operations_named
 from relax_mlir.tir.math_ops import constant_like
 
 __all__ = ["ArithGuardDivision"]
@@ -25,17 +25,10 @@ class ArithGuardDivision(Pass):
     """Give integer divisions by 0 and -1 defined results."""
 
     def run(self, state: ModuleState) -> None:
-        found: list[ir.Operation] = []
-
-        def visit(op: ir.Operation) -> ir.WalkResult:
-            if op.name in (*_SIGNED, *_UNSIGNED) and not _is_safe(op.operands[1]):
-                found.append(op)
-            return ir.WalkResult.ADVANCE
-
-        state.module.operation.walk(visit)
         with state.module.context:
-            for op in found:
-                _guard(op)
+            for op in operations_named(state.module.operation, (*_SIGNED, *_UNSIGNED)):
+                if not _is_safe(op.operands[1]):
+                    _guard(op)
 
 
 def _is_safe(divisor: ir.Value) -> bool:

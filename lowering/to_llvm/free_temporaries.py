@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 from relax_mlir.lowering.passes import ModuleState, Pass, register_pass
-from relax_mlir.mlir import arith, ir, memref, scf
+from relax_mlir.mlir import arith, ir, memref, operations_named, scf
 
 __all__ = ["FreeTemporaries"]
 
@@ -47,17 +47,12 @@ class FreeTemporaries(Pass):
                     self._place(function)
 
     def _place(self, function: ir.Operation) -> None:
-        allocations: list[ir.Operation] = []
-        checks: list[ir.Operation] = []
-
-        def visit(op: ir.Operation) -> ir.WalkResult:
-            if op.name == "memref.alloc" and _stays(op.result, op.block):
-                allocations.append(op)
-            elif op.name == "cf.assert":
-                checks.append(op)
-            return ir.WalkResult.ADVANCE
-
-        function.walk(visit)
+        allocations = [
+            op
+            for op in operations_named(function, ("memref.alloc",))
+            if _stays(op.result, op.block)
+        ]
+        checks = operations_named(function, ("cf.assert",))
         entry = function.regions[0].blocks[0]
         budget = self.stack_limit
         for op in allocations:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from relax_mlir.lowering.passes import ModuleState, Pass, register_pass
 from relax_mlir.lowering.to_llvm.ffi_signature import MAY_RAISE, is_prim_func
-from relax_mlir.mlir import arith, cf, ir, memref, scf
+from relax_mlir.mlir import arith, cf, ir, memref, operations_named, scf
 
 __all__ = ["LowerAsserts", "asserts_in"]
 
@@ -36,15 +36,7 @@ class LowerAsserts(Pass):
 
 def asserts_in(function: ir.Operation) -> list[ir.Operation]:
     """The checks of a function, in order."""
-    found: list[ir.Operation] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name == "cf.assert":
-            found.append(op)
-        return ir.WalkResult.ADVANCE
-
-    function.walk(visit)
-    return found
+    return operations_named(function, ("cf.assert",))
 
 
 def _outermost_parallel(op: ir.Operation) -> ir.Operation | None:

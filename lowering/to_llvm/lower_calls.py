@@ -21,7 +21,7 @@ from relax_mlir.lowering.to_llvm.ffi_support import DECLARATIONS, SUPPORT_SYMBOL
 from relax_mlir.lowering.to_llvm.llvm_intrinsics import lower_intrinsics
 from relax_mlir.lowering.to_llvm.llvm_module import call_c, declare, pointer_type, string_address
 from relax_mlir.lowering.to_llvm.tir_intrinsics import is_scalable, lower_intrinsic, refuse_scalable
-from relax_mlir.mlir import arith, dynamic, func, ir, memref
+from relax_mlir.mlir import arith, dynamic, func, ir, memref, operations_named
 
 __all__ = ["LowerCalls"]
 
@@ -47,13 +47,8 @@ def _mark_callers(state: ModuleState) -> None:
     functions = {symbol_name(op): op for op in state.functions() if is_prim_func(op)}
     calls: list[tuple[str, str]] = []
     for name, function in functions.items():
-
-        def visit(op: ir.Operation, name: str = name) -> ir.WalkResult:
-            if op.name == "func.call":
-                calls.append((name, ir.FlatSymbolRefAttr(op.attributes["callee"]).value))
-            return ir.WalkResult.ADVANCE
-
-        function.walk(visit)
+        for op in operations_named(function, ("func.call",)):
+            calls.append((name, ir.FlatSymbolRefAttr(op.attributes["callee"]).value))
     for _ in functions:
         for caller, callee in calls:
             if callee in functions and MAY_RAISE in functions[callee].attributes:

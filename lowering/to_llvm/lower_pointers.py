@@ -18,7 +18,7 @@ from relax_mlir.lowering.tir_to_scf.structure import index_value
 from relax_mlir.lowering.to_llvm.ffi_abi import memref_descriptor
 from relax_mlir.lowering.to_llvm.ffi_signature import is_prim_func, symbol_name
 from relax_mlir.lowering.to_llvm.llvm_module import pointer_type
-from relax_mlir.mlir import arith, dynamic, ir, memref
+from relax_mlir.mlir import arith, dynamic, ir, memref, operations_named
 
 __all__ = ["ADDRESSES", "LowerPointers", "address_of_data", "moved"]
 
@@ -35,14 +35,7 @@ class LowerPointers(Pass):
         for function in state.functions():
             if not is_prim_func(function):
                 continue
-            found: list[ir.Operation] = []
-
-            def visit(op: ir.Operation, found: list[ir.Operation] = found) -> ir.WalkResult:
-                if op.name in _LOWER:
-                    found.append(op)
-                return ir.WalkResult.ADVANCE
-
-            function.walk(visit)
+            found = operations_named(function, _LOWER)
             # First those on the data of a buffer, which is known by the operation that gives it.
             for op in sorted(found, key=lambda op: op.name != "tir.decl_buffer"):
                 if op.name != "tir.alloc_const":

@@ -28,7 +28,7 @@ from relax_mlir.lowering.to_llvm.ffi_signature import (
 )
 from relax_mlir.lowering.to_llvm.ffi_support import DECLARATIONS, SUPPORT_SYMBOLS
 from relax_mlir.lowering.to_llvm.ffi_text import FunctionText, ModuleText
-from relax_mlir.mlir import ir
+from relax_mlir.mlir import ir, operations_named
 
 __all__ = [
     "FFI_PREFIX", "KERNEL_SUFFIX", "MakePackedAPI", "add_text", "kernel_argument", "kernel_symbols",
@@ -85,14 +85,10 @@ def hide_kernels(state: ModuleState) -> None:
         op.attributes["sym_visibility"] = ir.StringAttr.get("private")
         op.attributes["llvm.linkage"] = internal
 
-    def follow(op: ir.Operation) -> ir.WalkResult:
-        if op.name == "func.call":
-            callee = ir.FlatSymbolRefAttr(op.attributes["callee"]).value
-            if callee in renamed:
-                op.attributes["callee"] = ir.FlatSymbolRefAttr.get(renamed[callee])
-        return ir.WalkResult.ADVANCE
-
-    state.module.operation.walk(follow)
+    for op in operations_named(state.module.operation, ("func.call",)):
+        callee = ir.FlatSymbolRefAttr(op.attributes["callee"]).value
+        if callee in renamed:
+            op.attributes["callee"] = ir.FlatSymbolRefAttr.get(renamed[callee])
 
 
 def _write_wrapper(module: ModuleText, op: ir.Operation, on_device: bool) -> None:

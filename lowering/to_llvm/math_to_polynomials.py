@@ -13,7 +13,7 @@ from relax_mlir.lowering.passes import ModuleState, Pass, register_pass
 from relax_mlir.lowering.tir_to_scf.structure import enclosing
 from relax_mlir.lowering.to_llvm.integer_power import expand_ipowi
 from relax_mlir.lowering.to_llvm.polynomials import EXPANSIONS, Emitter
-from relax_mlir.mlir import ir
+from relax_mlir.mlir import ir, operations_named
 
 __all__ = ["MathToPolynomials"]
 
@@ -25,17 +25,11 @@ class MathToPolynomials(Pass):
 
     def run(self, state: ModuleState) -> None:
         module = state.module
-        found: list[ir.Operation] = []
-
-        def visit(op: ir.Operation) -> ir.WalkResult:
-            is_float = op.name in EXPANSIONS and _element_type(op) is not None
-            if is_float or op.name == "math.ipowi":
-                found.append(op)
-            return ir.WalkResult.ADVANCE
-
-        module.operation.walk(visit)
+        found = operations_named(module.operation, [*EXPANSIONS, "math.ipowi"])
         with module.context:
             for op in found:
+                if op.name in EXPANSIONS and _element_type(op) is None:
+                    continue
                 with ir.InsertionPoint(op), op.location:
                     result = expand_ipowi(op) if op.name == "math.ipowi" else _expand(op)
                 op.results[0].replace_all_uses_with(result)

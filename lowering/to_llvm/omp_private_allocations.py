@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from relax_mlir.ir.state import ModuleState
 from relax_mlir.lowering.passes import Pass, register_pass
-from relax_mlir.mlir import ir
+from relax_mlir.mlir import ir, operations_named
 
 __all__ = ["OmpPrivateAllocations"]
 
@@ -23,21 +23,12 @@ class OmpPrivateAllocations(Pass):
 
     def run(self, state: ModuleState) -> None:
         for function in state.functions():
-            function.walk(_visit)
+            for parallel in operations_named(function, ("omp.parallel",)):
+                _move_allocations(parallel)
 
 
-def _visit(op: ir.Operation) -> ir.WalkResult:
-    if op.name != "omp.parallel":
-        return ir.WalkResult.ADVANCE
-    start = op.regions[0].blocks[0]
-    found: list[ir.Operation] = []
-
-    def collect(inner: ir.Operation) -> ir.WalkResult:
-        if inner.name == "memref.alloca" and not len(inner.operands) and inner.block != start:
-            found.append(inner)
-        return ir.WalkResult.ADVANCE
-
-    op.walk(collect)
-    for inner in found:
-        inner.move_before(start.operations[0].operation)
-    return ir.WalkResult.SKIP
+def _move_allocations(parallel: ir.Operation) -> None:
+    start = parallel.regions[0].blocks[0]
+    for op in operations_named(parallel, ("memref.alloca",)):
+        if not len(op.operands) and op.block != start:
+            op.move_before(start.operations[0].operation)

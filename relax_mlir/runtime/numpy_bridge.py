@@ -14,6 +14,8 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from relax_mlir.dialects.aligned_arrays import ALIGNMENT, aligned_empty
+
 __all__ = [
     "ALIGNMENT",
     "PLAIN",
@@ -24,8 +26,6 @@ __all__ = [
     "packed_bits",
     "to_bytes",
 ]
-
-ALIGNMENT = 64
 
 # Element types by TVM's name that need `ml_dtypes`.
 _EXTENDED = {
@@ -78,10 +78,7 @@ def aligned_storage(shape: Sequence[int], name: str) -> np.ndarray:
     gets a byte an element, of which the first part is used.
     """
     itemsize = 1 if packed_bits(name) else numpy_dtype(name).itemsize
-    nbytes = prod(shape) * itemsize
-    block = np.empty(nbytes + ALIGNMENT, np.uint8)
-    start = -block.ctypes.data % ALIGNMENT
-    return block[start : start + nbytes].view(f"u{itemsize}").reshape(shape)
+    return aligned_empty(shape, f"u{itemsize}")
 
 
 def to_bytes(array: np.ndarray) -> np.ndarray:

@@ -49,6 +49,7 @@ _REFERENCES = {
 # Other operations may refer to symbols too: what has one of them stays where it is.
 _UNKNOWN = "?"
 _PLAIN = ("llvm.", "omp.parallel", "omp.wsloop", "omp.loop_nest", "omp.terminator", "omp.yield")
+_BODY = "__body"
 _MODULE_ATTRIBUTES = ("llvm.", "dlti.", "omp.")
 
 
@@ -157,8 +158,10 @@ def _operations_of(names: Sequence[str], found: Survey) -> Iterator[ir.Operation
         yield found.definitions[symbol].clone()
     for name in names:
         copy = found.definitions[name].clone()
-        _make_external(copy)
+        copy.attributes["sym_name"] = ir.StringAttr.get(name + _BODY)
+        _drop_attributes(copy)
         yield copy
+        yield _alias(name, copy)
 
 
 def _operations_without(moved: Collection[str], found: Survey) -> Iterator[ir.Operation]:
@@ -169,12 +172,36 @@ def _operations_without(moved: Collection[str], found: Survey) -> Iterator[ir.Op
             continue
         attributes = {key: op.attributes[key] for key in op.attributes}
         declaration = ir.Operation.create("llvm.func", attributes=attributes, regions=1)
-        _make_external(declaration)
+        declaration.attributes["linkage"] = _external()
+        _drop_attributes(declaration)
         yield declaration
 
 
-def _make_external(function: ir.Operation) -> None:
-    function.attributes["linkage"] = ir.Attribute.parse("#llvm.linkage<external>")
+def _alias(name: str, function: ir.Operation) -> ir.Operation:
+    """The name by which other parts know an internal function: functions that are not internal get
+    a second form, for packed arguments, that nobody needs of kernels."""
+    attributes = {
+        "sym_name": ir.StringAttr.get(name),
+        "alias_type": function.attributes["function_type"],
+        "linkage": _external(),
+    }
+    alias = ir.Operation.create("llvm.mlir.alias", attributes=attributes, regions=1)
+    pointer = ir.Type.parse("!llvm.ptr")
+    symbol = ir.FlatSymbolRefAttr.get(name + _BODY)
+    with ir.InsertionPoint(ir.Block.create_at_start(alias.regions[0])):
+        address = ir.Operation.create(
+            "llvm.mlir.addressof", results=[pointer], attributes={"global_name": symbol}
+        )
+        ir.Operation.create("llvm.return", operands=[address.result])
+    return alias
+
+
+def _external() -> ir.Attribute:
+    return ir.Attribute.parse("#llvm.linkage<external>")
+
+
+def _drop_attributes(function: ir.Operation) -> None:
+    """Leave out what only passes of ours read."""
     for name in list(function.attributes):
         if name == "sym_visibility" or name.startswith(("tir.", "relax.")):
             del function.attributes[name]

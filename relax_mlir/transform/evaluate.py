@@ -20,4 +20,4 @@ def evaluate_main(state: ModuleState, arguments: list[np.ndarray]) -> list[np.nd
     target = current if current is not None and current.device_type == "cpu" else "llvm"
     executable = compile_module(IRModule.from_state(state), target, relax_pipeline=None)
     outputs = VirtualMachine(executable, cpu())["main"](*arguments)
-    return [np.array(output.numpy()) for output in outputs]
+    return [output.numpy() for output in outputs]

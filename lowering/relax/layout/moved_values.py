@@ -6,6 +6,7 @@ from collections import ChainMap
 from collections.abc import Sequence
 from typing import TypeAlias
 
+from relax_mlir.dialects.aligned_arrays import aligned_copy
 from relax_mlir.dialects.dims import Dim
 from relax_mlir.dialects.relax import types
 from relax_mlir.lowering.passes import ModuleState
@@ -80,7 +81,9 @@ class MovedValues:
         if (value, order) not in self._made:
             array = None if value in self.moved else self.values.of(value)
             if array is not None:
-                made = write.constant(array.transpose(order).copy(), dtype_of(value) or "float32")
+                made = write.constant(
+                    aligned_copy(array.transpose(order)), dtype_of(value) or "float32"
+                )
             else:
                 made = self.permuted(write, new, [known.index(axis) for axis in order])
             self._made[value, order] = made

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from relax_mlir.dialects.aligned_arrays import aligned_copy
 from relax_mlir.errors import Error
 from relax_mlir.te.operation import compute, reduce_axis
 from relax_mlir.te.reducers import sum as te_sum
@@ -22,7 +23,7 @@ __all__ = ["conv2d_nhwc_panels", "weight_panels"]
 def weight_panels(weight: np.ndarray, panel: int) -> np.ndarray:
     """A weight [..., I, O] as [O / panel, ..., I, panel]; `panel` divides O."""
     split = weight.reshape(*weight.shape[:-1], weight.shape[-1] // panel, panel)
-    return np.ascontiguousarray(np.moveaxis(split, -2, 0))
+    return aligned_copy(np.moveaxis(split, -2, 0))
 
 
 def conv2d_nhwc_panels(

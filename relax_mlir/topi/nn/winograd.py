@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from relax_mlir.dialects.aligned_arrays import aligned_empty
 from relax_mlir.errors import Error
 from relax_mlir.te.operation import compute, reduce_axis
 from relax_mlir.te.reducers import sum as te_sum
@@ -146,30 +147,19 @@ def transform_weight(
     split = weight.astype(np.float32, copy=False).reshape(
         *weight.shape[:3], outputs // width, width
     )
-    shape = (outputs // width, rows.products, columns.products, channels, width)
-    made = np.empty(shape, np.float32)
+    products = rows.products * columns.products
+    matrix = np.kron(rows.g, columns.g).astype(np.float32)
+    made = aligned_empty((outputs // width, products, channels * width), "float32")
     # A part at a time that stays in cache: temporaries of the size of the weight cost more in page
     # faults than the arithmetic does.
     block = max(1, _BLOCK // width)
     for low in range(0, channels, block):
-        part = slice(low, low + block)
+        high = min(low + block, channels)
         for i in range(outputs // width):
-            taps = np.ascontiguousarray(split[:, :, part, i])
-            lines = np.empty((rows.products, *taps.shape[1:]), np.float32)
-            _multiply_into(lines, rows.g, taps)
-            for p in range(rows.products):
-                _multiply_into(made[i, p, :, part], columns.g, lines[p])
+            taps = np.ascontiguousarray(split[:, :, low:high, i]).reshape(matrix.shape[1], -1)
+            np.matmul(matrix, taps, out=made[i, :, low * width : high * width])
+    made = made.reshape(outputs // width, rows.products, columns.products, channels, width)
     return made if panel else made[0]
-
-
-def _multiply_into(out: np.ndarray, matrix: np.ndarray, values: np.ndarray) -> None:
-    """`matrix @ values` along the first axis: a few large sums, for which a product of matrices
-    would copy everything once more."""
-    for target, row in zip(out, matrix.astype(np.float32), strict=True):
-        first, *others = np.flatnonzero(row)
-        np.multiply(values[first], row[first], out=target)
-        for i in others:
-            target += row[i] * values[i]
 
 
 def _constant_matrix(values: np.ndarray, dtype: str, name: str) -> Tensor:
