@@ -41,6 +41,7 @@ VM_BUILTINS = frozenset(
         "attention_kv_cache_get_total_sequence_length",
         "attention_kv_cache_get_query_positions", "attention_kv_cache_debug_get_kv",
         "attention_kv_cache_attention_with_fused_qkv", "attention_kv_cache_self_attention",
+        "attention_kv_cache_attention_with_shared_kv",
         "attention_kv_cache_cross_attention", "attention_kv_cache_append_mla_kv",
         "attention_kv_cache_merge_attn_output_inplace", "cuda_graph.get_cached_alloc",
         "cuda_graph.run_or_capture",

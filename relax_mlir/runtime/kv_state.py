@@ -85,6 +85,13 @@ def _attention(cache: PagedKVCache, layer: int, scale: float, qkv: Any, out: Any
     out.copyfrom(cache.attention_with_fused_qkv(int(layer), float(scale), qkv.numpy()))
 
 
+def _shared_attention(
+    cache: PagedKVCache, layer: int, scale: float, q: Any, k: Any, v: Any, out: Any
+) -> None:
+    given = (q.numpy(), k.numpy(), v.numpy())
+    out.copyfrom(cache.attention_with_shared_kv(int(layer), float(scale), *given))
+
+
 def _self_attention(
     cache: PagedKVCache, layer: int, scale: float, q: Any, k: Any, v: Any, out: Any, sums: Any
 ) -> None:
@@ -158,6 +165,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "attention_kv_cache_get_query_positions": _query_positions,
     "attention_kv_cache_debug_get_kv": _debug_get_kv,
     "attention_kv_cache_attention_with_fused_qkv": _attention,
+    "attention_kv_cache_attention_with_shared_kv": _shared_attention,
     "attention_kv_cache_self_attention": _self_attention,
     "attention_kv_cache_cross_attention": _cross_attention,
     "attention_kv_cache_append_mla_kv": _append_mla,

@@ -275,6 +275,25 @@ class PagedKVCache:
             out[rows], _ = self._attend(own, index, queries[rows], length, scale, causal=True)
         return out
 
+    def attention_with_shared_kv(
+        self, layer: int, scale: float, q: np.ndarray, k: np.ndarray, v: np.ndarray
+    ) -> np.ndarray:
+        """Attention of the step's queries to the tokens of a layer that has run in it already.
+
+        `k` and `v` are that layer's for the step's tokens; nothing is stored.  In the mode NORMAL
+        queries and keys are rotated already.
+        """
+        step, own = self.step, self._layer(layer)
+        if self.config.attn_kinds[own] == AttnKind.MLA:
+            raise ValueError(f"layer {layer} has a compressed cache, which other layers cannot use")
+        q = q.astype(np.float32)
+        out = np.empty((*q.shape[:2], self.config.v_head_dim), np.float32)
+        for index, sequence_id in enumerate(step.ids):
+            rows, length = step.rows(index), len(self._sequences[sequence_id])
+            fresh = (k[rows], v[rows])
+            out[rows], _ = self._attend(own, index, q[rows], length, scale, True, fresh)
+        return out
+
     def self_attention(
         self, scale: float, q: np.ndarray, k: np.ndarray, v: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
@@ -315,16 +334,28 @@ class PagedKVCache:
         self._keys[self._layer(layer)][self.step.slots] = rows[:, None, :]
 
     def _attend(
-        self, own: int, index: int, queries: np.ndarray, length: int, scale: float, causal: bool
+        self,
+        own: int,
+        index: int,
+        queries: np.ndarray,
+        length: int,
+        scale: float,
+        causal: bool,
+        fresh: tuple[np.ndarray, np.ndarray] | None = None,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Attention of a sequence's new tokens to its first `length` tokens."""
+        """Attention of a sequence's new tokens to its first `length` tokens.
+
+        `fresh` are keys and values of the new tokens, in place of what is stored.
+        """
         step = self.step
         sequence, positions = self._sequences[step.ids[index]], step.positions[step.rows(index)]
         slots = sequence.slots[:length]
         keys = self._keys[own][slots].astype(np.float32, copy=False)
         values = self._values[own][slots].astype(np.float32, copy=False)
+        past = len(sequence) - len(positions)
+        if fresh is not None:
+            keys[past:], values[past:] = fresh
         if self.config.rope_mode == RopeMode.INLINE:
-            past = len(sequence) - len(positions)
             at = np.concatenate([np.arange(min(past, length)), positions[: max(0, length - past)]])
             keys, queries = self._rotated(keys, at), self._rotated(queries, positions)
         visible = self._visible(own, sequence, len(queries)) if causal else None

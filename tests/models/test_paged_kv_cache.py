@@ -377,6 +377,64 @@ def test_attention_in_two_parts_is_attention_to_all() -> None:
     assert positions.tolist() == [4, 5, 6]
 
 
+@pytest.mark.parametrize("mode", [RopeMode.NONE, RopeMode.INLINE])
+def test_a_layer_uses_the_keys_of_another(mode: RopeMode) -> None:
+    rng = np.random.default_rng(1)
+    qkv = rng.standard_normal((9, HEADS + 2 * KEY_HEADS, SIZE)).astype("float32")
+    q, k, v = np.split(qkv, [HEADS, HEADS + KEY_HEADS], axis=1)
+    machine = Machine(rope_mode=mode)
+    machine.call("kv_state_add_sequence", 0)
+    for rows in (slice(0, 5), slice(5, 8), slice(8, 9)):
+        count = rows.stop - rows.start
+        machine.call("kv_state_begin_forward", [0], [count])
+        own, shared = (empty((count, HEADS, SIZE), "float32") for _ in range(2))
+        fused = "attention_kv_cache_attention_with_fused_qkv"
+        machine.call(fused, 0, 0.3, tensor(qkv[rows]), own)
+        given = [tensor(np.ascontiguousarray(part[rows])) for part in (q, k, v)]
+        machine.call("attention_kv_cache_attention_with_shared_kv", 0, 0.3, *given, shared)
+        machine.call("kv_state_end_forward")
+        np.testing.assert_array_equal(shared.numpy(), own.numpy())
+    assert machine.call("attention_kv_cache_get_total_sequence_length") == 9
+
+
+class Fine(nn.Module):
+    """Multi-head latent attention in its parts, and a layer that shares another one's keys."""
+
+    def forward(
+        self, q: nn.Tensor, k: nn.Tensor, v: nn.Tensor, cache: PagedKVCache, total: int
+    ) -> tuple[nn.Tensor, nn.Tensor, nn.Tensor]:
+        qkv = nn.op.concat([q, k, v], dim=2)
+        whole = cache.attention_with_fused_qkv(0, qkv, HEADS, 0.3)
+        own, own_sums = cache.self_attention(0, q, k, v, 0.3)
+        past, past_sums = cache.cross_attention(0, q, SIZE, 0.3)
+        merged, _ = cache.merge_attn_output_inplace(own, own_sums, past, past_sums)
+        shared = cache.attention_with_shared_kv(0, q, k, v, 0.3)
+        return whole - merged, whole - shared, cache.get_query_positions(total)
+
+
+def test_the_parts_of_attention_in_a_model() -> None:
+    def rows(heads: int) -> Any:
+        return nn.spec.Tensor([1, "s", heads, SIZE], "float32")
+
+    kind = nn.spec.Object(object_type=PagedKVCache)
+    spec = {"q": rows(HEADS), "k": rows(KEY_HEADS), "v": rows(KEY_HEADS), "cache": kind}
+    module, _ = Fine().export_tvm({"forward": {**spec, "total": int}})
+    vm = relax.VirtualMachine(relax.build(module))
+    machine, rng = Machine(rope_mode=RopeMode.NONE), np.random.default_rng(5)
+    machine.call("kv_state_add_sequence", 0)
+    for count, positions in ((4, [0, 1, 2, 3]), (3, [4, 5, 6])):
+        machine.call("kv_state_begin_forward", [0], [count])
+        q, k, v = (
+            rng.standard_normal((1, count, heads, SIZE)).astype("float32")
+            for heads in (HEADS, KEY_HEADS, KEY_HEADS)
+        )
+        merged, shared, at = vm["forward"](q, k, v, machine.cache, ShapeTuple([count]))
+        machine.call("kv_state_end_forward")
+        np.testing.assert_allclose(merged.numpy(), 0, atol=1e-5)
+        np.testing.assert_allclose(shared.numpy(), 0, atol=1e-6)
+        assert at.numpy().tolist() == positions
+
+
 @pytest.mark.parametrize(
     ("act", "message"),
     [

@@ -54,6 +54,26 @@ class PagedKVCache(Object):
         made = _emit(call_dps_packed(name, [*given, rows], out_sinfo=kind))
         return _shaped(made, (b, s, num_qo_heads, size))
 
+    def attention_with_shared_kv(
+        self, source_layer_id: int, q: Tensor, current_k: Tensor, current_v: Tensor, sm_scale: float
+    ) -> Tensor:
+        """Attention to the tokens of another layer, which ran in this step already.
+
+        `current_k` and `current_v` are that layer's for the new tokens; nothing is stored.
+        """
+        b, s, heads, size = q.shape
+        key_heads, value_size = current_v.shape[2:]
+        rows = [
+            _flat(q, (b * s, heads, size)),
+            _flat(current_k, (b * s, key_heads, size)),
+            _flat(current_v, (b * s, key_heads, value_size)),
+        ]
+        given = [self.expr, rx.PrimValue(source_layer_id), rx.PrimValue(float(sm_scale)), *rows]
+        kind = TensorType((b * s, heads, value_size), q.dtype)
+        name = f"{_CACHE}attention_with_shared_kv"
+        made = _emit(call_dps_packed(name, given, out_sinfo=kind))
+        return _shaped(made, (b, s, heads, value_size))
+
     def self_attention(
         self, layer_id: int, q: Tensor, k: Tensor, v: Tensor, sm_scale: float
     ) -> tuple[Tensor, Tensor]:
