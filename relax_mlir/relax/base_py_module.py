@@ -13,6 +13,7 @@ Arrays of numpy and torch and runtime tensors are taken; results are what the fi
 
 from __future__ import annotations
 
+import itertools
 import types as python_types
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -24,9 +25,13 @@ from relax_mlir.dialects import dims as dim_algebra
 from relax_mlir.dialects.relax import types
 from relax_mlir.errors import Error
 from relax_mlir.ir.module import IRModule
+from relax_mlir.lowering.relax.functions import callee_of, relax_functions, walk
+from relax_mlir.mlir import ir
 from relax_mlir.relax.struct_info import TupleType, to_mlir_type
 
 __all__ = ["BasePyModule"]
+
+_INSTANCES = itertools.count()
 
 
 class BasePyModule:
@@ -49,6 +54,7 @@ class BasePyModule:
         self.device = cpu() if device is None else device
         self.target = "llvm" if target is None else target
         self.pyfuncs: dict[str, Callable[..., Any]] = {}
+        self._prefix = f"relax_mlir.pyfunc.{next(_INSTANCES)}."
         kinds = {var.name_hint: face.attrs_key for var, face in ir_mod.functions.items()}
         self.tir_func_names = [n for n, key in kinds.items() if key == "tir.attrs"]
         self.relax_func_names = [n for n, key in kinds.items() if key != "tir.attrs"]
@@ -91,14 +97,26 @@ class BasePyModule:
 
         bound = python_types.MethodType(func, self)
         self.pyfuncs[name] = func
+        self._machine = None  # compiled code knows the functions there were
         setattr(self, name, bound)
-        if '"relax.call_py_func"' not in self.ir_mod.mlir():
+        if not _python_calls(self.ir_mod):
             return
 
         def from_host(*args: Any) -> Any:
             return _to_tensors(bound(*args))
 
-        register_global_func(name, from_host, override=True)
+        for registered in (name, f"{self._prefix}{name}"):
+            register_global_func(registered, from_host, override=True)
+
+    def _with_own_functions(self) -> IRModule:
+        """The module as it is compiled: names of Python functions are the process's, so that those
+        of this instance get one that no other has."""
+        result = self.ir_mod.clone()
+        with mlir.scope():
+            for op in _python_calls(result):
+                if callee_of(op) in self.pyfuncs:
+                    op.attributes["callee"] = ir.StringAttr.get(f"{self._prefix}{callee_of(op)}")
+        return result
 
     def script(self, **options: Any) -> str:
         """The TVMScript of the compiled functions."""
@@ -161,7 +179,8 @@ class BasePyModule:
             from relax_mlir.driver import compile as compile_module
             from relax_mlir.runtime.vm import VirtualMachine
 
-            self._machine = VirtualMachine(compile_module(self.ir_mod, self.target), self.device)
+            module = self._with_own_functions()
+            self._machine = VirtualMachine(compile_module(module, self.target), self.device)
         function = self._machine[name]
 
         def call(*args: Any) -> Any:
@@ -182,6 +201,13 @@ class BasePyModule:
         if isinstance(tensors, (list, tuple)):
             return [self._convert_tvm_to_pytorch(t) for t in tensors]
         return torch.from_dlpack(tensors)
+
+
+def _python_calls(mod: IRModule) -> list[ir.Operation]:
+    """The calls of Python functions in a module."""
+    with mlir.scope():
+        inside = [op for function in relax_functions(mod.state) for op in walk(function)]
+        return [op for op in inside if op.name == "relax.call_py_func"]
 
 
 def _as_list(args: Any) -> list[Any]:

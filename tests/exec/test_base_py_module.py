@@ -120,3 +120,36 @@ def test_relax_calls_python() -> None:
 
     x = np.arange(4, dtype="float32")
     np.testing.assert_array_equal(Calls(tvm.cpu()).run(x), 3 * x)
+
+
+def test_python_functions_of_two_modules_with_one_name() -> None:
+    @I.ir_module
+    class Doubles(BasePyModule):
+        @I.pyfunc
+        def changed(self, x):
+            return np.from_dlpack(x) * 2
+
+        @R.function(pure=False)
+        def run(x: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
+            y = R.call_py_func("changed", (x,), R.Tensor((4,), "float32"))
+            return y
+
+    @I.ir_module
+    class Halves(BasePyModule):
+        @I.pyfunc
+        def changed(self, x):
+            return np.from_dlpack(x) / 2
+
+        @R.function(pure=False)
+        def run(x: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
+            y = R.call_py_func("changed", (x,), R.Tensor((4,), "float32"))
+            return y
+
+    x = np.arange(4, dtype="float32")
+    doubles, halves = Doubles(tvm.cpu()), Halves(tvm.cpu())
+    np.testing.assert_array_equal(doubles.run(x), 2 * x)
+    np.testing.assert_array_equal(halves.run(x), x / 2)
+    np.testing.assert_array_equal(doubles.run(x), 2 * x)
+    halves.add_python_function("changed", lambda self, x: np.from_dlpack(x) + 1)
+    np.testing.assert_array_equal(halves.run(x), x + 1)
+    assert '"changed"' in doubles.script()
