@@ -15,6 +15,7 @@ __all__ = [
     "combiners",
     "emit_body",
     "is_vectorizable",
+    "multiplies",
     "narrowed",
     "wide_type",
     "widened",
@@ -133,6 +134,22 @@ def combiners(block: ir.Block, accumulators: Sequence[int]) -> list[Combiner] | 
             return None
         found.append(combiner)
     return found
+
+
+def multiplies(block: ir.Block, a: int, b: int) -> bool:
+    """Whether the only product in a body is that of two of its arguments, widened or not: `x * x`
+    is none of x and y."""
+    products = [op.operation for op in block.operations if op.operation.name == "arith.mulf"]
+    if len(products) != 1:
+        return False
+    factors = [_before_widening(factor) for factor in products[0].operands]
+    wanted = [block.arguments[a], block.arguments[b]]
+    return factors in (wanted, wanted[::-1])
+
+
+def _before_widening(value: ir.Value) -> ir.Value:
+    owner = defining_op(value)
+    return owner.operands[0] if owner is not None and owner.name == "arith.extf" else value
 
 
 def emit_body(

@@ -259,6 +259,32 @@ def test_accumulates_into_what_the_output_holds() -> None:
     np.testing.assert_allclose(c, expected, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize("dtype", ["f32", "bf16"])
+@pytest.mark.parametrize("factor", [0, 1])
+def test_the_square_of_one_operand_is_no_product_of_both(dtype: str, factor: int) -> None:
+    shapes = {"a": (9, 40), "b": (40, 33), "c": (9, 33)}
+    kernel = KernelText({name: memref(shape, dtype) for name, shape in shapes.items()})
+    kernel.fill("c", "0.0", dtype)
+    kernel.generic(
+        [("a", "d0, d2"), ("b", "d2, d1"), ("c", "d0, d1")],
+        1,
+        "ppr",
+        [
+            f"%p = arith.mulf %x{factor}, %x{factor} : {dtype}",
+            f"%s = arith.addf %p, %x2 : {dtype}",
+        ],
+        f"%s : {dtype}",
+    )
+    rng = np.random.default_rng(0)
+    a, b, c = (rng.standard_normal(s).astype(_NUMPY[dtype]) for s in shapes.values())
+    squares = (a.astype("float64") ** 2).sum(1, keepdims=True) + np.zeros(33)
+    if factor:
+        squares = (b.astype("float64") ** 2).sum(0) + np.zeros((9, 1))
+    compile_kernel(kernel)(a, b, c)
+    tolerance = _TOLERANCE[dtype]
+    np.testing.assert_allclose(c.astype("float64"), squares, rtol=tolerance, atol=tolerance)
+
+
 def test_max_plus_product() -> None:
     kernel = KernelText({"a": memref([9, 20]), "b": memref([20, 33]), "c": memref([9, 33])})
     kernel.fill("c", "0xFF800000")

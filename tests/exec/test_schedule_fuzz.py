@@ -28,6 +28,10 @@ MENDED = {
         "conv2d_padded",
         1000292,
     ),
+    "the square of what a window reads was its product with what only shapes the window": (
+        "dynamic",
+        1001374,
+    ),
 }
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from relax_mlir.lowering.linalg_to_vector.body import multiplies
 from relax_mlir.lowering.linalg_to_vector.builder import (
     Builder,
     FlatView,
@@ -79,7 +80,9 @@ def kind_of_body(
     if all(isinstance(element, ir.BF16Type) for element in elements):
         known = ["arith.mulf", "arith.addf"]
         wide = ["arith.extf", "arith.extf", *known]
-        return _BF16 if names in (known, wide) and "avx512_bf16" in target.features else None
+        a, b = (nest.body.arguments.index(operand) for operand in operands[:2])
+        fits = names in (known, wide) and multiplies(block, a, b)
+        return _BF16 if fits and "avx512_bf16" in target.features else None
     if "avx512_vnni" not in target.features or any(_bits(e) != 8 for e in elements):
         return None
     if _bits(nest.operands[operands[2]].element_type) != 32:

@@ -16,6 +16,7 @@ from relax_mlir.lowering.linalg_to_vector.body import (
     can_widen,
     combiners,
     emit_body,
+    multiplies,
     narrowed,
     wide_type,
     widened,
@@ -91,7 +92,9 @@ class MicroKernel:
         assert found is not None
         self._combiner = found[0]
         names = sorted(op.operation.name for op in block.operations)
-        self._multiply_add = names == ["arith.addf", "arith.mulf", "linalg.yield"]
+        a, b = (nest.body.arguments.index(operand) for operand in (con.a, con.b))
+        is_sum = names == ["arith.addf", "arith.mulf", "linalg.yield"]
+        self._multiply_add = is_sum and multiplies(block, a, b)
         element = block.arguments[self._c_argument].type
         # f16 and bf16 products are summed in f32 and rounded once, when stored.
         self._wide = can_widen(block)
