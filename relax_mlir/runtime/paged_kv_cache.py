@@ -397,6 +397,10 @@ class PagedKVCache:
         return keys, np.stack([layer[slots] for layer in self._values])
 
 
+_CHUNK = 1 << 20
+"""Scores that are computed at a time: 4 MiB of them stay in a core's cache."""
+
+
 def _attention(
     queries: np.ndarray,
     keys: np.ndarray,
@@ -410,20 +414,43 @@ def _attention(
     key head.  visible: (n, m).
     """
     count, heads, _ = queries.shape
+    result = np.empty((count, heads, values.shape[-1]), np.float32)
+    sums = np.empty((count, heads), np.float32)
+    step = max(1, _CHUNK // max(1, heads * len(keys)))
+    for start in range(0, count, step):
+        rows = slice(start, start + step)
+        seen, length = None, len(keys)
+        if visible is not None:
+            seen = visible[rows]
+            length = int(np.flatnonzero(seen.any(axis=0))[-1]) + 1
+            seen = seen[:, :length]
+        found = _attention_of(queries[rows], keys[:length], values[:length], scale, seen)
+        result[rows], sums[rows] = found
+    return result, sums
+
+
+def _attention_of(
+    queries: np.ndarray,
+    keys: np.ndarray,
+    values: np.ndarray,
+    scale: float,
+    visible: np.ndarray | None,
+) -> tuple[np.ndarray, np.ndarray]:
+    count, heads, _ = queries.shape
     shared = keys.shape[1]
-    group = heads // shared
-    grouped = queries.reshape(count, shared, group, -1).transpose(1, 2, 0, 3)
-    scores = np.matmul(grouped, keys.transpose(1, 2, 0)[:, None]) * np.float32(scale)
+    grouped = queries.reshape(count, shared, heads // shared, -1).transpose(1, 2, 0, 3)
+    scores = np.matmul(grouped * np.float32(scale), keys.transpose(1, 2, 0)[:, None])
     if visible is not None:
-        scores = np.where(visible, scores, -np.inf)
+        np.copyto(scores, -np.inf, where=~visible)
     largest = scores.max(axis=-1, keepdims=True)
-    weights = np.exp(scores - largest)
+    scores -= largest
+    weights = np.exp(scores, out=scores)
     total = weights.sum(axis=-1, keepdims=True)
     result = np.matmul(weights, values.transpose(1, 0, 2)[:, None]) / total
-    sums = (largest + np.log(total))[..., 0] / np.float32(np.log(2))
+    logarithms = (largest + np.log(total))[..., 0] / np.float32(np.log(2))
     return (
         result.transpose(2, 0, 1, 3).reshape(count, heads, -1),
-        sums.transpose(2, 0, 1).reshape(count, heads),
+        logarithms.transpose(2, 0, 1).reshape(count, heads),
     )
 
 
