@@ -16,7 +16,13 @@ from relax_mlir.te.operation import (
 )
 from relax_mlir.te.reducers import comm_reducer, max, min, prod, sum
 from relax_mlir.te.scan import ScanOp, scan
-from relax_mlir.te.schedule import Schedule, create_schedule
+from relax_mlir.te.schedule import (
+    Schedule,
+    Stage,
+    TensorIntrin,
+    create_schedule,
+    decl_tensor_intrin,
+)
 from relax_mlir.te.tensor import ComputeOp, ExternOp, PlaceholderOp, Tensor, TensorSlice
 from relax_mlir.tir.expr import CommReducer, Reduce
 from relax_mlir.tir.intrinsics import (
@@ -96,7 +102,9 @@ __all__ = [
     "Reduce",
     "ScanOp",
     "Schedule",
+    "Stage",
     "Tensor",
+    "TensorIntrin",
     "TensorSlice",
     "abs",
     "acos",
@@ -120,6 +128,7 @@ __all__ = [
     "cosh",
     "create_prim_func",
     "create_schedule",
+    "decl_tensor_intrin",
     "div",
     "erf",
     "exp",

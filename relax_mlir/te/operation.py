@@ -12,7 +12,6 @@ from relax_mlir.errors import Error
 from relax_mlir.te.tensor import ComputeOp, ExternOp, PlaceholderOp, Tensor
 from relax_mlir.tir.buffer import Buffer
 from relax_mlir.tir.expr import (
-    BufferRef,
     IterVar,
     PrimExpr,
     Range,
@@ -22,8 +21,8 @@ from relax_mlir.tir.expr import (
     as_expr,
     post_order,
     substitute,
-    transform,
 )
+from relax_mlir.tir.statements import Evaluate, Names, Statement
 
 if TYPE_CHECKING:
     from relax_mlir.tir.builder import PrimFuncBuilder
@@ -116,7 +115,8 @@ def extern(
     tag: str = "",
     attrs: Mapping[str, Any] | None = None,
 ) -> Any:
-    """Tensors written by a call: `fcompute(in_buffers, out_buffers)` returns it.
+    """Tensors written by a call or by statements (`tir.ir_builder`): what
+    `fcompute(in_buffers, out_buffers)` returns.
 
     shape: one shape, or a list of shapes for several outputs.  dtype: the outputs', by default
     that of the only input.
@@ -127,15 +127,12 @@ def extern(
     outs = _as_list(out_buffers) or [
         Buffer(name, s, d) for s, d in zip(shapes, dtypes, strict=True)
     ]
-    call = as_expr(fcompute(ins, outs))
+    made = fcompute(ins, outs)
+    body = made if isinstance(made, Statement) else Evaluate(as_expr(made))
 
     def emit(build: PrimFuncBuilder, sources: list[Buffer], targets: list[Buffer]) -> None:
         actual = dict(zip([*ins, *outs], [*sources, *targets], strict=True))
-
-        def visit(node: PrimExpr) -> PrimExpr | None:
-            return BufferRef(actual[node.buffer]) if isinstance(node, BufferRef) else None
-
-        build.evaluate(transform(call, visit))
+        body.emit(build, Names(actual))
 
     return imperative(list(zip(shapes, dtypes, strict=True)), inputs, emit, name, tag, attrs)
 

@@ -256,6 +256,7 @@ __all__ = [
 # Above the language and imported on first use: module -> the names it gives.
 _LAZY = {
     "dlight": "",
+    "ir_builder": "IRBuilder",
     "schedule": "BlockRV ExprRV IndexMap LoopRV Schedule ScheduleError Trace",
     "tensor_intrin": "TensorIntrin",
 }

@@ -12,6 +12,7 @@ the operations (`te.create_prim_func`) and applies the record to it as primitive
     group.py       stages that move together
     graph.py       operations and their inputs
     operations.py  what stages compute in the end
+    tensor_intrin.py, tensorize.py   instructions as operations and statements
     storage.py     storage scopes by the threads around
     replay.py      steps as primitives;  lower.py  the PrimFunc
 """
@@ -21,8 +22,9 @@ from relax_mlir.te.schedule.lower import lower_schedule
 from relax_mlir.te.schedule.relations import Fuse, Singleton, Split
 from relax_mlir.te.schedule.schedule import Schedule, create_schedule
 from relax_mlir.te.schedule.stage import Stage
+from relax_mlir.te.schedule.tensor_intrin import TensorIntrin, decl_tensor_intrin
 
 __all__ = [
-    "Fuse", "Group", "Schedule", "Singleton", "Split", "Stage", "create_schedule",
-    "lower_schedule",
+    "Fuse", "Group", "Schedule", "Singleton", "Split", "Stage", "TensorIntrin",
+    "create_schedule", "decl_tensor_intrin", "lower_schedule",
 ]  # fmt: skip

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 from relax_mlir.errors import ScheduleError
 from relax_mlir.te.scan import ScanOp
 from relax_mlir.te.schedule.relations import Fuse, Singleton, Split, Step
+from relax_mlir.te.schedule.shared_reduction import SharedReduction
 from relax_mlir.te.schedule.stage import AT, LoopAttributes, Stage, axes_of
+from relax_mlir.te.schedule.tensorize import Loops, tensorize
 from relax_mlir.tir.expr import IntImm, IterVar
 from relax_mlir.tir.schedule import Schedule as TirSchedule
 from relax_mlir.tir.schedule.index import as_index
@@ -17,6 +19,7 @@ from relax_mlir.tir.schedule.random_variable import LoopRV
 if TYPE_CHECKING:
     from relax_mlir.te.schedule.operations import FinalOperations
     from relax_mlir.te.schedule.schedule import Schedule
+    from relax_mlir.te.schedule.tensor_intrin import TensorIntrin
     from relax_mlir.te.tensor import Operation
 
 __all__ = ["Replay"]
@@ -26,9 +29,6 @@ _KINDS: dict[str, Callable[[TirSchedule, LoopRV], None]] = {
     "parallel": TirSchedule.parallel,
     "unroll": TirSchedule.unroll,
 }
-
-Loops = dict[IterVar, LoopRV]
-"""The loop that each loop of a stage is in the function."""
 
 
 class Replay:
@@ -46,6 +46,8 @@ class Replay:
         self._function = function
         self._blocks = blocks
         self._loops: dict[Stage, Loops] = {}
+        self._pending: list[tuple[Stage, str, Loops, IterVar, TensorIntrin]] = []
+        """Nests that become intrinsics when everything is in its place."""
         self._time_axes = {
             step.axis[0] for op in blocks if isinstance(op, ScanOp) for step in op.steps
         }
@@ -62,6 +64,8 @@ class Replay:
             if names:
                 self._require_time_in_order(stage)
                 self._apply(stage, names)
+        for tensorized in self._pending:
+            tensorize(self._function, *tensorized)
 
     def _require_time_in_order(self, stage: Stage) -> None:
         """States of a scan are computed one after the other, by all of its stages together."""
@@ -75,19 +79,27 @@ class Replay:
         """Move the nests of a stage to their place and change their loops."""
         moved = stage.attach_type == AT
         for nest in [[name] for name in names] if moved else [list(names)]:
+            shared = SharedReduction.around(stage, self._schedule.stage_map)
             if moved:
-                self._move(stage, nest[0])
+                self._move(stage, nest[0], shared)
             loops = self._axis_loops(stage, nest)
+            if shared is not None:
+                self._function.bind(loops[shared.axis], self._tag(shared.thread))
             for step in stage.steps:
                 self._step(nest[-1], loops, step)
             self._loops[stage] = loops
             self._properties(stage, nest, loops)
+            for axis in stage.leaf_iter_vars:
+                how = stage.iter_var_attrs.get(axis)
+                if how is not None and how.tensor_intrin is not None:
+                    self._pending.append((stage, nest[-1], loops, axis, how.tensor_intrin))
 
-    def _move(self, stage: Stage, block: str) -> None:
+    def _move(self, stage: Stage, block: str, shared: SharedReduction | None) -> None:
         parent, scope = stage.attach_stage, stage.attach_ivar
         assert parent is not None and scope is not None, "a stage in a loop has a loop"
-        loops = self._loops.get(parent, {})
-        loop = loops.get(scope)
+        if shared is not None:
+            scope = shared.outside
+        loop = self._loops.get(parent, {}).get(scope)
         if loop is None:
             raise ScheduleError(
                 f"compute_at: {scope.var.name} is no loop of {parent.op.name} in the end",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from relax_mlir.errors import ScheduleError
 from relax_mlir.te.schedule.relations import (
@@ -19,6 +19,9 @@ from relax_mlir.te.schedule.relations import (
 from relax_mlir.te.tensor import ComputeOp, Operation, Tensor
 from relax_mlir.tir.expr import IntImm, IterVar, PrimExpr, StringImm, Var, as_expr, post_order
 
+if TYPE_CHECKING:
+    from relax_mlir.te.schedule.tensor_intrin import TensorIntrin
+
 __all__ = ["LoopAttributes", "Stage"]
 
 ROOT, INLINE, AT = "root", "inline", "scope"
@@ -26,12 +29,13 @@ ROOT, INLINE, AT = "root", "inline", "scope"
 
 @dataclass
 class LoopAttributes:
-    """How a loop runs: its kind, its thread, its pragmas, what it prefetches."""
+    """How a loop runs: its kind, its thread, its pragmas, what it prefetches, its intrinsic."""
 
     kind: str = ""
     bind_thread: IterVar | None = None
     pragmas: list[tuple[str, Any]] = field(default_factory=list[tuple[str, Any]])
     prefetches: list[tuple[Tensor, Any]] = field(default_factory=list[tuple[Tensor, Any]])
+    tensor_intrin: TensorIntrin | None = None
 
 
 class Stage:
@@ -205,6 +209,10 @@ class Stage:
         """Say that a tensor is read `offset` iterations of a loop later.  A hint: hardware
         prefetches what is read in order."""
         self.of_loop(var).prefetches.append((tensor, offset))
+
+    def tensorize(self, var: IterVar, tensor_intrin: TensorIntrin) -> None:
+        """Compute a loop and what is in it by an intrinsic (`te.decl_tensor_intrin`)."""
+        self.of_loop(var).tensor_intrin = tensor_intrin
 
     # -- where it is computed ---------------------------------------------------------------
 
