@@ -34,7 +34,11 @@ _NAMES = """
     test_sequence_insert_at_front test_shape_start_1_end_negative_1 test_slice_negative_axes
     test_softmax_axis_0 test_split_variable_parts_2d_opset18 test_stft test_tile_precomputed
     test_top_k_negative_axis test_tril_neg
-    test_where_long_example
+    test_where_long_example test_simple_rnn_with_initial_bias test_rnn_seq_length
+    test_qlinearmatmul_3D_uint8_float32 test_convinteger_with_padding
+    test_optional_get_element_sequence test_optional_has_element_empty_optional_input
+    test_sequence_map_add_1_sequence_1_tensor test_split_to_sequence_nokeepdims
+    test_identity_sequence test_loop13_seq test_scan_sum
 """.split()
 
 

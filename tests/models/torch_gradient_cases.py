@@ -1,4 +1,5 @@
-"""Small PyTorch programs for gradients, and for operators on bags, blocks and places of maxima."""
+"""Small PyTorch programs for gradients, and for operators on bags, blocks, groups of rows and
+complex numbers."""
 
 from __future__ import annotations
 
@@ -136,4 +137,84 @@ BLOCKS: dict[str, Case] = {
     "avg_pool2d, divided": (lambda x: F.avg_pool2d(x, 2, divisor_override=3), (_IMAGE,)),
 }
 
-CASES = {"gradients": GRADIENT, "bags and blocks": BLOCKS}
+
+GROUPS: dict[str, Case] = {
+    "grouped_mm": (
+        lambda x, w, ends: F.grouped_mm(x.bfloat16(), w.bfloat16(), offs=ends).float(),
+        (
+            whole(3, 7, 16).float(),
+            whole(3, 3, 16, 16).float(),
+            torch.tensor([2, 2, 7], dtype=torch.int32),
+        ),
+    ),
+    "histc": (
+        lambda x, y: (torch.histc(x, 5, -1.0, 1.0), torch.histc(y, 4, 0, 3)),
+        (torch.cat([real(30), torch.tensor([-1.0, 1.0, 1.5])]), whole(6, 20).float()),
+    ),
+    "attention of shared heads": (
+        lambda q, k, v: (
+            F.scaled_dot_product_attention(q, k, v),
+            F.scaled_dot_product_attention(q, k, v, is_causal=True),
+        ),
+        (real(2, 4, 5, 8), real(2, 1, 5, 8), real(1, 1, 5, 8)),
+    ),
+}
+
+_SIGNAL = real(2, 6, 8)
+
+
+def _rotated(x: Any) -> Any:
+    """Rotary embeddings as Llama's first code had them."""
+    turns = torch.polar(
+        torch.ones(6, 4), torch.outer(torch.arange(6.0), torch.tensor([1, 0.1, 3, 2]))
+    )
+    pairs = torch.view_as_complex(x.reshape(2, 6, 4, 2))
+    return torch.view_as_real(pairs * turns).flatten(2)
+
+
+def _filtered(x: Any) -> Any:
+    """A filter in the domain of frequencies."""
+    spectrum = torch.fft.rfft(x)
+    kept = spectrum * torch.arange(spectrum.shape[-1]).lt(3)
+    return torch.fft.irfft(kept, n=x.shape[-1])
+
+
+def _transform(name: str, norm: str) -> Case:
+    def transformed(x: Any) -> Any:
+        return torch.view_as_real(getattr(torch.fft, name)(x, norm=norm).resolve_conj())
+
+    return transformed, (_SIGNAL,)
+
+
+COMPLEX: dict[str, Case] = {
+    **{
+        f"{name}, {norm}": _transform(name, norm)
+        for name in ("fft", "ifft", "fft2", "ifft2", "fftn", "rfft", "rfft2")
+        for norm in ("backward", "ortho", "forward")
+    },
+    "fft along another axis": (lambda x: torch.fft.fft(x, dim=1).abs(), (_SIGNAL,)),
+    "rfft2 and back": (lambda x: torch.fft.irfft2(torch.fft.rfft2(x)), (_SIGNAL,)),
+    "irfft of odd lengths": (
+        lambda x: torch.fft.irfft(torch.fft.rfft(x, norm="forward"), n=7, norm="forward"),
+        (real(3, 7),),
+    ),
+    "filter": (_filtered, (_SIGNAL,)),
+    "rotary": (_rotated, (_SIGNAL,)),
+    "parts": (
+        lambda x, y: (
+            torch.complex(x, y).abs(),
+            torch.complex(x, y).angle(),
+            (torch.complex(x, y) * torch.complex(y, x) + 2).real,
+            (torch.complex(x, y).conj() - x).imag,
+            torch.view_as_real(torch.complex(x, y).transpose(0, 1).sum(1) / 3),
+        ),
+        (real(3, 4), real(3, 4)),
+    ),
+}
+
+CASES = {
+    "gradients": GRADIENT,
+    "bags and blocks": BLOCKS,
+    "groups": GROUPS,
+    "complex": COMPLEX,
+}

@@ -218,6 +218,38 @@ def test_softmax_changed_its_meaning_with_version_13():
         np.testing.assert_allclose(run(model, x), e / e.sum(axes, keepdims=True), rtol=1e-5)
 
 
+@pytest.mark.parametrize("opset", range(7, onnx.defs.onnx_opset_version() + 1))
+def test_operators_whose_attributes_became_inputs(opset):
+    """Every operator set from 7 on: slices (10), bounds and padding (11), axes (13) and the axes
+    of reductions (18) moved from attributes to inputs."""
+    constants = []
+
+    def moved(operator, since, source, result, **values):
+        """A node that takes `values` as inputs from version `since` on."""
+        if opset < since:
+            return node(operator, source, result, **values)
+        names = []
+        for name, value in values.items():
+            dtype = "float32" if operator == "Clip" else "int64"
+            constants.append((f"{operator}_{name}", np.array(value, dtype)))
+            names.append(f"{operator}_{name}")
+        return node(operator, " ".join([source, *names]), result)
+
+    nodes = [
+        moved("Slice", 10, "x", "a", starts=[1], ends=[3], axes=[1]),
+        moved("Clip", 11, "a", "b", min=-0.5, max=0.7),
+        moved("Pad", 11, "b", "c", pads=[0, 1, 0, 0]),
+        moved("Unsqueeze", 13, "c", "d", axes=[0]),
+        moved("ReduceSum", 13, "d", "e", axes=[2]),
+        moved("ReduceMax", 18, "e", "f", axes=[0]),
+        moved("Squeeze", 13, "f", "y", axes=[0]),
+    ]
+    model = make_model(nodes, [("x", F, [4, 5])], [("y", F, None)], constants, opset=opset)
+    x = random(4, 5)
+    expected = np.clip(x[:, 1:3], -0.5, 0.7).sum(1)[None].max(0)
+    np.testing.assert_allclose(run(model, x).reshape(-1), expected, rtol=1e-5)
+
+
 def test_opset_argument_overrides_the_model():
     model = make_model(
         [node("Softmax", "x", "y", axis=1)], [("x", F, [2, 3, 4])], [("y", F, None)], opset=13

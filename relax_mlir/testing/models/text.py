@@ -14,6 +14,12 @@ TEXT: dict[str, Any] = {"vocab_size": 100, "max_position_embeddings": 64}
 WIDE: dict[str, Any] = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4}
 SPECIAL: dict[str, Any] = {"bos_token_id": 0, "eos_token_id": 0, "pad_token_id": 0}
 _ENCODER: dict[str, Any] = {**TEXT, **WIDE, "intermediate_size": 64}
+_FOURIER: dict[str, Any] = {
+    **TEXT,
+    "hidden_size": 32,
+    "num_hidden_layers": 2,
+    "intermediate_size": 64,
+}
 _GROUPED: dict[str, Any] = {**_ENCODER, **SPECIAL, "num_key_value_heads": 2, "use_cache": False}
 _DISTIL: dict[str, Any] = {
     "vocab_size": 100,
@@ -42,6 +48,7 @@ _BART: dict[str, Any] = {
     **{f"{side}_attention_heads": 4 for side in ("encoder", "decoder")},
     **{f"{side}_ffn_dim": 64 for side in ("encoder", "decoder")},
 }
+_EXPERTS: dict[str, Any] = {**_GROUPED, "num_experts_per_tok": 2}
 _MAMBA: dict[str, Any] = {
     "vocab_size": 100,
     "hidden_size": 32,
@@ -99,6 +106,13 @@ MODELS = [
     _text("Qwen2", "Qwen2", _GROUPED),
     _text("Mistral", "Mistral", _GROUPED),
     _text("Gemma", "Gemma", {**_GROUPED, "head_dim": 8}),
+    _text("Falcon", "Falcon", {**TEXT, **WIDE, **SPECIAL, "use_cache": False}),
+    _text("Mixtral", "Mixtral", {**_EXPERTS, "num_local_experts": 4}),
+    Model(
+        "FNet",
+        hugging_face("FNet", "input_ids", **_FOURIER),
+        [tokens("batch", 12)],
+    ),
     _translating("T5", "T5", {**_T5, "use_cache": False}),
     _translating("BART", "Bart", {**TEXT, **_BART, **SPECIAL, "use_cache": False}),
     Model(

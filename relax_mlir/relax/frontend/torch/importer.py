@@ -33,6 +33,14 @@ class Unavailable:
     what: str
 
 
+@dataclass(frozen=True)
+class Complex:
+    """A complex tensor, by its parts: Relax has none."""
+
+    real: Any
+    imag: Any
+
+
 class Importer:
     """Builds one Relax function from a `torch.fx` graph."""
 
@@ -56,6 +64,9 @@ class Importer:
 
     def constant(self, tensor: torch.Tensor | np.ndarray) -> Any:
         """A Relax constant for a tensor; the same tensor gives the same constant."""
+        if not isinstance(tensor, np.ndarray) and tensor.is_complex():
+            # Copies: the parts of a view would be tensors that nothing keeps.
+            return Complex(*(self.constant(to_numpy(v)) for v in (tensor.real, tensor.imag)))
         found = self.constants.get(id(tensor))
         if found is None:
             found = self.constants[id(tensor)] = self.relax.const(to_numpy(tensor))
@@ -174,8 +185,20 @@ class Importer:
             )
         args = [self.retrieve(a) for a in node.args]
         kwargs = {k: self.retrieve(v) for k, v in node.kwargs.items()}
+        if any(isinstance(a, Complex) for a in args):
+            converter = self._of_complex(key, node)
         self.expected = self.expected_shape(node)
         return self.bind(converter(self, *args, **kwargs))
+
+    def _of_complex(self, key: Any, node: Any) -> Converter:
+        converter = self.converters.get(f"complex {str(key).split('.')[0]}")
+        if converter is None:
+            raise UnsupportedOperatorError(
+                f"PyTorch operator '{key}' (node '{node.name}') has no converter for complex "
+                "numbers, which Relax does not have",
+                hint="compute with the parts: torch.view_as_real",
+            )
+        return converter
 
     def expected_shape(self, node: Any) -> list[Any] | None:
         """The shape PyTorch found for a node's result, where the graph has it."""
@@ -185,6 +208,8 @@ class Importer:
         """Bind a converter's result: an expression, a list of them, or a plain value."""
         if isinstance(result, (list, tuple)):
             return [self.bind(r) for r in result]
+        if isinstance(result, Complex):
+            return Complex(self.bind(result.real), self.bind(result.imag))
         if self.is_tensor(result) and not isinstance(result, (self.relax.Var, self.relax.Constant)):
             return self.emit(result)
         return result

@@ -25,6 +25,27 @@ def int_mm(imp: Importer, lhs: Any, rhs: Any) -> Any:
     return imp.op.matmul(lhs, rhs, out_dtype="int32")
 
 
+def grouped_matmul(imp: Importer, x: Any, weight: Any, ends: Any, *unused: Any, **kw: Any) -> Any:
+    """Rows by the matrix of their group: group g has the rows before `ends[g]` that no earlier one
+    has; rows behind the last group are zero.  (mixtures of experts, whose experts are the groups)
+
+    x: [rows, inner], weight: [groups, inner, columns], ends: [groups].
+    """
+    rows, groups = imp.shape_of(x)[0], imp.shape_of(weight)[0]
+    numbers = imp.emit(imp.op.arange(imp.relax.PrimValue(rows), dtype="int64"))
+    group = imp.emit(imp.op.bucketize(numbers, imp.cast(ends, "int64"), right=True))
+    total: Any = None
+    for index in range(groups):
+        own = imp.emit(imp.op.equal(group, imp.relax.const(index, "int64")))
+        column = imp.emit(imp.op.expand_dims(own, -1))
+        # A row of zeros has a product of zeros: the sum over the groups is the row's own.
+        part = imp.emit(imp.op.where(column, x, imp.scalar_like(0.0, x)))
+        matrix = imp.emit(imp.op.take(weight, imp.relax.const(index, "int64"), axis=0))
+        product = imp.emit(imp.op.matmul(part, matrix, out_dtype=dtype_of(x)))
+        total = product if total is None else imp.emit(imp.op.add(total, product))
+    return total
+
+
 def _scaled(imp: Importer, x: Any, factor: float) -> Any:
     return x if factor == 1 else imp.emit(imp.op.multiply(x, imp.scalar_like(factor, x)))
 
@@ -92,6 +113,8 @@ def _norm(imp: Importer, x: Any, p: float) -> Any:
 
 
 CONVERTERS: dict[str, Converter] = {
+    "_grouped_mm": grouped_matmul,
+    "transformers.grouped_mm_fallback.default": grouped_matmul,
     "cdist": cdist,
     "_cdist_forward": cdist,
     "pdist": pdist,

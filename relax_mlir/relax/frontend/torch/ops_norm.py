@@ -285,11 +285,21 @@ def attention(
         key, value = (_repeat_heads(imp, query, x) for x in (key, value))
     if imp.ndim(query) != 4 or imp.ndim(key) != 4:
         return _plain_attention(imp, query, key, value, mask, is_causal, scale)
+    key, value = (_shared_heads(imp, query, x) for x in (key, value))
     turned = [transpose(imp, x, 1, 2) for x in (query, key, value)]
     bias = None if mask is None else _bias(imp, mask, query)
     causal = "TopLeft" if is_causal else None
     result = imp.op.nn.attention(*turned, bias=bias, scale=scale, causal_mask=causal)
     return transpose(imp, imp.emit(result), 1, 2)
+
+
+def _shared_heads(imp: Importer, query: Any, x: Any) -> Any:
+    """Keys or values that all heads, or all of the batch, have in common."""
+    outer, own = imp.shape_of(query)[:2], imp.shape_of(x)
+    if not any(size == 1 != whole for size, whole in zip(own, outer, strict=False)):
+        return x
+    shape = [whole if size == 1 else size for size, whole in zip(own, outer, strict=False)]
+    return imp.emit(imp.op.broadcast_to(x, [*shape, *own[2:]]))
 
 
 def _known_mask(imp: Importer, mask: Any, is_causal: bool) -> tuple[Any, bool]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from relax_mlir.errors import Error
 from relax_mlir.relax.frontend.torch.importer import (
     Converter,
     Importer,
@@ -82,6 +83,27 @@ def all_true(imp: Importer, x: Any, dim: Any = None, keepdim: bool = False) -> A
 
 def count_nonzero(imp: Importer, x: Any, dim: Any = None) -> Any:
     return _count(imp, x, dim, False, zeros=False)
+
+
+def histogram(imp: Importer, x: Any, bins: int = 100, low: float = 0, high: float = 0) -> Any:
+    """How many elements lie in each of equal intervals from `low` to `high`, the last of which has
+    its end too."""
+    if low == high:
+        raise Error("histc between the smallest and the largest element: give it its bounds")
+    flat = imp.emit(imp.op.reshape(x, [-1]))
+    wide = imp.cast(flat, "float64" if dtype_of(x) == "float64" else "float32")
+    moved = imp.emit(imp.op.subtract(wide, imp.scalar_like(float(low), wide)))
+    scaled = imp.emit(imp.op.multiply(moved, imp.scalar_like(bins / (high - low), wide)))
+    place = imp.cast(imp.emit(imp.op.floor(scaled)), "int64")
+    place = imp.emit(imp.op.minimum(place, imp.relax.const(bins - 1, "int64")))
+    above = imp.emit(imp.op.greater_equal(wide, imp.scalar_like(float(low), wide)))
+    below = imp.emit(imp.op.less_equal(wide, imp.scalar_like(float(high), wide)))
+    inside = imp.emit(imp.op.logical_and(above, below))
+    place = imp.emit(imp.op.where(inside, place, imp.relax.const(0, "int64")))
+    zeros = imp.emit(imp.op.zeros([bins], dtype_of(x)))
+    places = imp.emit(imp.op.expand_dims(place, -1))
+    ones = imp.cast(inside, dtype_of(x))
+    return imp.op.scatter_nd(zeros, places, ones, reduction="add")
 
 
 def variance(
@@ -205,6 +227,7 @@ CONVERTERS: dict[str, Converter] = {
     "sum": _reduction("sum", widens=True),
     "prod": _reduction("prod", widens=True),
     "mean": _reduction("mean"),
+    "histc": histogram,
     "amax": _reduction("max"),
     "amin": _reduction("min"),
     "max": _extremum("max", "argmax"),

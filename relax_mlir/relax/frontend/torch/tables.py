@@ -6,6 +6,7 @@ from typing import Any
 
 from relax_mlir.relax.frontend.torch import (
     ops_activation,
+    ops_complex,
     ops_conv,
     ops_create,
     ops_elementwise,
@@ -31,6 +32,7 @@ FAMILIES = (
     ops_conv,
     ops_rnn,
     ops_gradient,
+    ops_complex,
 )
 
 CONVERTERS: dict[Any, Converter] = {}
