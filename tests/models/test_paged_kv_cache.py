@@ -435,6 +435,47 @@ def test_the_parts_of_attention_in_a_model() -> None:
         assert at.numpy().tolist() == positions
 
 
+LATENT, ROTATED = 12, 4
+
+
+class Latent(nn.Module):
+    """Multi-head latent attention by compressed rows: keys whose leading part are the values."""
+
+    def create(self, pages: int) -> PagedKVCache:
+        sizes = (2, pages * 4, 16, 4, 0, [0, 1], 1, HEADS, 1, LATENT + ROTATED, LATENT)
+        return TIRPagedKVCache("mla", *sizes, rope_mode=RopeMode.NONE)
+
+    def forward(self, q: nn.Tensor, kv: nn.Tensor, cache: PagedKVCache) -> tuple[nn.Tensor, Any]:
+        cache = cache.append_mla_kv(0, kv)
+        out, _ = cache.cross_attention(0, q, LATENT, 0.3)
+        return out, cache
+
+
+def test_latent_attention() -> None:
+    size = LATENT + ROTATED
+    spec = {
+        "q": nn.spec.Tensor(["b", 1, HEADS, size], "float32"),
+        "kv": nn.spec.Tensor(["b", 1, 1, size], "float32"),
+        "cache": nn.spec.Object(object_type=PagedKVCache),
+    }
+    module, _ = Latent().export_tvm({"create": {"pages": int}, "forward": spec})
+    vm = relax.VirtualMachine(relax.build(module))
+    kept = vm["create"](ShapeTuple([4]))
+    begin, end = (get_global_func(f"vm.builtin.kv_state_{n}_forward") for n in ("begin", "end"))
+    get_global_func("vm.builtin.kv_state_add_sequence")(kept, 0)
+    rng = np.random.default_rng(6)
+    rows = rng.standard_normal((6, size)).astype("float32")
+    for step in range(6):
+        q = rng.standard_normal((1, 1, HEADS, size)).astype("float32")
+        begin(kept, ShapeTuple([0]), ShapeTuple([1]))
+        out, kept = vm["forward"](q, rows[step].reshape(1, 1, 1, size), kept)
+        end(kept)
+        seen = rows[: step + 1].astype("float64")
+        weights = np.exp(0.3 * q[0, 0] @ seen.T)
+        wanted = weights / weights.sum(-1, keepdims=True) @ seen[:, :LATENT]
+        np.testing.assert_allclose(out.numpy()[0, 0], wanted, rtol=1e-4, atol=1e-5)
+
+
 @pytest.mark.parametrize(
     ("act", "message"),
     [
