@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import re
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import ml_dtypes
 import numpy as np
 
+from relax_mlir.cores import compile_threads
 from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.relax import types
 from relax_mlir.mlir import ir
@@ -18,6 +20,9 @@ if TYPE_CHECKING:
 
 INLINE_ELEMENTS = 16
 """Constants of up to this many elements stand in the IR itself."""
+
+# Larger constants are hashed in pieces of so many bytes.
+_PIECE = 1 << 20
 
 
 def numpy_dtype(dtype: str) -> np.dtype:
@@ -29,8 +34,20 @@ def numpy_dtype(dtype: str) -> np.dtype:
 def constant_key(array: np.ndarray) -> str:
     """The key of an array in the table of constants: a hash of its dtype, shape and bytes."""
     digest = hashlib.sha256(f"{array.dtype.name}{array.shape}".encode())
-    digest.update(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
+    data = np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
+    digest.update(data if len(data) <= _PIECE else _digests(data))
     return f"const_{digest.hexdigest()[:16]}"
+
+
+def _digests(data: memoryview) -> bytes:
+    """The hashes of the pieces of large data, made at the same time."""
+    pieces = [data[start : start + _PIECE] for start in range(0, len(data), _PIECE)]
+    with ThreadPoolExecutor(min(compile_threads(), len(pieces))) as pool:
+        return b"".join(pool.map(_digest, pieces))
+
+
+def _digest(data: memoryview) -> bytes:
+    return hashlib.sha256(data).digest()
 
 
 def build_constant(

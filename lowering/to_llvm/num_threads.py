@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from relax_mlir.cores import usable_cores
 from relax_mlir.errors import CompileError
 from relax_mlir.lowering.to_llvm.cpu import ALL_CORES
 from relax_mlir.mlir import ir
@@ -31,19 +32,13 @@ def num_threads(num_cores: int | None = None) -> int:
         value = os.environ.get(name, "").split(",")[0].strip()
         if value:
             return _checked(name, value)
-    return ALL_CORES if _cores_here() > 1 else 1
+    return ALL_CORES if usable_cores() > 1 else 1
 
 
 def _checked(name: str, text: str) -> int:
     if not text.isdigit() or int(text) < 1:
         raise CompileError(f"{name} is {text!r}, expected a number of threads")
     return int(text)
-
-
-def _cores_here() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def mark_parallel(function: ir.Operation) -> None:

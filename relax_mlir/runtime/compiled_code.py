@@ -18,11 +18,11 @@ from typing import Any
 import numpy as np
 
 from relax_mlir import mlir
+from relax_mlir.cores import compile_threads
 from relax_mlir.errors import Error
 from relax_mlir.lowering.tir_to_gpu.host_device import SET_DEVICE
 from relax_mlir.runtime.device_code import DeviceCode
 from relax_mlir.runtime.engine import Engine
-from relax_mlir.runtime.split_module import code_threads
 from relax_mlir.runtime.tensor import Tensor, constant_tensor, tensor
 
 __all__ = ["Code", "CompiledCode", "FunctionInfo"]
@@ -129,7 +129,7 @@ class CompiledCode(Code):
                 self.module,
                 opt_level=self.opt_level,
                 position_independent=self.on_engine is not None,
-                threads=code_threads(),
+                threads=compile_threads(),
             )
 
     def _engine(self) -> Engine:

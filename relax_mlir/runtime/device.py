@@ -14,6 +14,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
+from relax_mlir.cores import usable_cores
 from relax_mlir.runtime.ffi import tvm_ffi
 
 __all__ = [
@@ -226,9 +227,7 @@ def enabled(target: str) -> bool:
 
 def num_threads() -> int:
     """Cores that parallel loops can use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    return usable_cores()
 
 
 def require_cpu(dev: Any, what: str) -> None:

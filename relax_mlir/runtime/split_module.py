@@ -7,7 +7,6 @@ them, only declares those.  A part is in a context of its own, so that threads c
 from __future__ import annotations
 
 import io
-import os
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,11 +15,10 @@ from relax_mlir import mlir
 from relax_mlir.lowering.to_llvm.make_packed_api import KERNEL_SUFFIX
 from relax_mlir.mlir import ir
 
-__all__ = ["Part", "Survey", "code_threads", "divide", "survey"]
+__all__ = ["Part", "Survey", "divide", "survey"]
 
 # A thread, its context and the move there cost as much as machine code of so many operations.
 MIN_OPERATIONS = 4000
-ENVIRONMENT = "RELAX_MLIR_COMPILE_THREADS"
 
 
 @dataclass(frozen=True)
@@ -80,17 +78,6 @@ def survey(module: ir.Module) -> Survey:
             found.definitions[symbol] = op.operation
             found.sizes[symbol], found.references[symbol] = inside.total(), symbols
     return found
-
-
-def code_threads() -> int:
-    """How many threads make machine code: what RELAX_MLIR_COMPILE_THREADS says, else as many as
-    there are cores, at most four."""
-    asked = os.environ.get(ENVIRONMENT, "")
-    if asked.isdigit():
-        return max(1, int(asked))
-    if hasattr(os, "sched_getaffinity"):
-        return min(4, len(os.sched_getaffinity(0)))
-    return min(4, os.cpu_count() or 1)
 
 
 def divide(module: ir.Module, found: Survey, threads: int) -> tuple[Part, list[Part]] | None:

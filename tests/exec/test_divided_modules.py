@@ -18,7 +18,7 @@ from relax_mlir.mlir import ir
 from relax_mlir.runtime import split_module
 from relax_mlir.runtime.compiled_code import CompiledCode
 from relax_mlir.runtime.engine import Engine
-from relax_mlir.runtime.split_module import code_threads, divide, survey
+from relax_mlir.runtime.split_module import divide, survey
 from relax_mlir.script import ir as I
 from relax_mlir.script import relax as R
 
@@ -194,16 +194,3 @@ def test_objects_of_all_parts_are_written(tmp_path: Path, small_parts: None) -> 
     symbols = [subprocess.run(["nm", p], capture_output=True, text=True).stdout for p in paths]
     assert "U reads__kernel" in symbols[0]
     assert sum(" T reads__kernel" in text for text in symbols) == 1
-
-
-@pytest.mark.parametrize(("text", "number"), [("1", 1), ("0", 1), ("7", 7)])
-def test_number_of_threads_by_the_environment(
-    monkeypatch: pytest.MonkeyPatch, text: str, number: int
-) -> None:
-    monkeypatch.setenv("RELAX_MLIR_COMPILE_THREADS", text)
-    assert code_threads() == number
-
-
-def test_number_of_threads_by_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("RELAX_MLIR_COMPILE_THREADS", "many")
-    assert 1 <= code_threads() <= 4
