@@ -97,7 +97,7 @@ class PackConstantWeights(Pass):
         if self.panel:
             return self.panel if columns % self.panel == 0 else 0
         target = host_cpu()
-        counts = (3, 2, 4) if target.vector_registers >= 32 else (2, 1)
+        counts = (3, 2, 4, 5) if target.vector_registers >= 32 else (2, 1)
         lanes = target.lanes(32)
         return next((n * lanes for n in counts if columns % (n * lanes) == 0), 0)
 
