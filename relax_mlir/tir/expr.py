@@ -134,6 +134,7 @@ class IterVar(ExprOp):
     """An iteration variable: its domain, variable, kind and, if bound, its thread."""
 
     DataPar, ThreadIndex, CommReduce, Ordered, Opaque = 0, 1, 2, 3, 4
+    Unrolled, Vectorized, Parallelized, Tensorized = 5, 6, 7, 8
 
     def __init__(self, dom: Range | None, var: Var | str, iter_type: int, thread_tag: str = ""):
         self.dom = dom

@@ -158,6 +158,85 @@ def test_convolution_with_padding_inline_and_caches() -> None:
     check(s, [a, w, conv], [image, weights], expected)
 
 
+@pytest.mark.parametrize("change", ["reorder", "split", "uneven", "fuse"])
+def test_a_cache_laid_out_as_its_loops_run(change: str) -> None:
+    a, b, c = product(6, 10, 5)
+    s = te.create_schedule(c.op)
+    i, j = c.op.axis
+    if change == "reorder":
+        s[c].reorder(j, i)
+        shape = [10, 6]
+    elif change == "fuse":
+        s[c].fuse(i, j)
+        shape = [60]
+    else:
+        outer, inner = s[c].split(j, factor=5 if change == "split" else 4)
+        s[c].reorder(outer, i, inner)
+        shape = [2, 6, 5] if change == "split" else [3, 6, 4]
+    cache = s.cache_write(c, "global")
+    assert [int(size) for size in cache.shape] == shape
+    s[cache].parallel(s[cache].op.axis[0])
+    x, y = random(6, 5), random(5, 10)
+    check(s, [a, b, c], [x, y], x @ y)
+
+
+def test_a_reduction_whose_length_depends_on_the_element() -> None:
+    a = te.placeholder((9,), name="A")
+
+    def up_to(i: Any) -> Any:
+        over = te.reduce_axis((0, i + 1), "k")
+        return te.sum(a[over], axis=over)
+
+    b = te.compute((9,), up_to, name="B")
+    s = te.create_schedule(b.op)
+    cache = s.cache_write(b, "local")
+    s[cache].compute_root()
+    x = random(9)
+    check(s, [a, b], [x], x.cumsum())
+
+
+def test_a_loop_around_one_element() -> None:
+    a = te.placeholder((12,), name="A")
+    over = te.reduce_axis((0, 12), "k")
+    b = te.compute((), lambda: te.sum(a[over], axis=over), name="B")
+    s = te.create_schedule(b.op)
+    single = s[b].fuse(*b.op.axis)
+    assert s[b].leaf_iter_vars[0] is single
+    s[b].split(single, factor=4)
+    x = random(12)
+    check(s, [a, b], [x], x.sum(keepdims=True)[0])
+
+
+@pytest.mark.parametrize("change", ["split", "fuse"])
+def test_a_loop_may_be_changed_after_compute_at(change: str) -> None:
+    a, b, c = chain(6, 10)
+    s = te.create_schedule(c.op)
+    i, j = c.op.axis
+    s[b].compute_at(s[c], i)
+    _ = s[c].split(i, factor=4) if change == "split" else s[c].fuse(i, j)
+    x = random(6, 10)
+    check(s, [a, c], [x], (x + 1) * 2)
+
+
+def test_inlining_by_what_operations_are() -> None:
+    a = te.placeholder((4, 5), name="A")
+    row = te.compute((5,), lambda j: a[0, j], name="row")
+    wide = te.compute((4, 5), lambda i, j: row[j], name="wide")
+    same = te.compute((4, 5), lambda i, j: a[i, j] * wide[i, j], name="same")
+    out = te.compute((4, 5), lambda i, j: same[i, j] + 1, name="out")
+    rules = te.schedule.AutoInlineElemWise, te.schedule.AutoInlineBroadcast
+    for rule, inlined in zip(
+        (*rules, te.schedule.AutoInlineInjective),
+        (["same"], ["wide", "same"], ["row", "wide", "same"]),
+        strict=True,
+    ):
+        s = te.create_schedule(out.op)
+        rule(s)
+        assert [t.op.name for t in s.stages if t.attach_type == "inline"] == inlined
+        x = random(4, 5)
+        check(s, [a, out], [x], x * x[0] + 1)
+
+
 @pytest.mark.parametrize("length", [1, 16, 37])
 @pytest.mark.parametrize("factor_axis", [0, 1, -1])
 def test_rfactor(length: int, factor_axis: int) -> None:
@@ -260,6 +339,7 @@ def test_a_group_of_stages_in_a_loop() -> None:
     group = s.create_group(outputs=c, inputs=a)
     group.compute_at(s[d], d.op.axis[0])
     assert s[b].attach_stage is s[d] and s[c].attach_stage is s[d]
+    assert s[b].group is group and group.num_child_stages == 2
     x = random(8, 8)
     check(s, [a, d], [x], (x + 1) * (x + 1)[:, ::-1] - 3)
 
@@ -289,8 +369,6 @@ def test_what_is_refused_says_why() -> None:
         s[c].split(j)
     with pytest.raises(ScheduleError, match="C is an output"):
         s[c].compute_inline()
-    with pytest.raises(ScheduleError, match="changed already"):
-        s.cache_write(c, "local")
     with pytest.raises(ScheduleError, match="B does not read"):
         s.cache_read(c, "local", [b])
     with pytest.raises(ScheduleError, match="C is an output and not among the arguments"):

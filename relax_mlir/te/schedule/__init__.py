@@ -9,6 +9,7 @@ the operations (`te.create_prim_func`) and applies the record to it as primitive
     stage.py       Stage, and what may be asked of one operation
     schedule.py    Schedule: all stages; cache_read, cache_write, rfactor
     caching.py, rfactor.py   operations that these put into a schedule
+    auto_inline.py inlining by what operations are
     group.py       stages that move together
     graph.py       operations and their inputs
     operations.py  what stages compute in the end
@@ -17,6 +18,11 @@ the operations (`te.create_prim_func`) and applies the record to it as primitive
     replay.py      steps as primitives;  lower.py  the PrimFunc
 """
 
+from relax_mlir.te.schedule.auto_inline import (
+    AutoInlineBroadcast,
+    AutoInlineElemWise,
+    AutoInlineInjective,
+)
 from relax_mlir.te.schedule.group import Group
 from relax_mlir.te.schedule.lower import lower_schedule
 from relax_mlir.te.schedule.relations import Fuse, Singleton, Split
@@ -25,6 +31,7 @@ from relax_mlir.te.schedule.stage import Stage
 from relax_mlir.te.schedule.tensor_intrin import TensorIntrin, decl_tensor_intrin
 
 __all__ = [
-    "Fuse", "Group", "Schedule", "Singleton", "Split", "Stage", "TensorIntrin",
-    "create_schedule", "decl_tensor_intrin", "lower_schedule",
+    "AutoInlineBroadcast", "AutoInlineElemWise", "AutoInlineInjective", "Fuse", "Group", "Schedule",
+    "Singleton", "Split", "Stage", "TensorIntrin", "create_schedule", "decl_tensor_intrin",
+    "lower_schedule",
 ]  # fmt: skip

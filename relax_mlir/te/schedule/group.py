@@ -22,10 +22,17 @@ class Group:
 
     def __init__(self, stages: Sequence[Stage]):
         self.stages = list(stages)
+        self.group: Group | None = None
+        self.attach_stage: Stage | None = None
+        self.attach_ivar: IterVar | None = None
+        self.children = list(dict.fromkeys(_outermost(stage) for stage in stages))
+        for child in self.children:
+            child.group = self
 
     @property
     def num_child_stages(self) -> int:
-        return len(self.stages)
+        """How many stages and groups are directly in it."""
+        return len(self.children)
 
     @classmethod
     def between(
@@ -64,12 +71,14 @@ class Group:
         it."""
         for stage in self._free():
             stage.compute_at(parent, scope)
+        self.attach_stage, self.attach_ivar = parent, scope
 
     def compute_root(self) -> None:
         """Compute the group before what reads it."""
         for stage in self.stages:
             if stage.attach_stage is not None and stage.attach_stage not in self.stages:
                 stage.compute_root()
+        self.attach_stage = self.attach_ivar = None
 
     def _free(self) -> list[Stage]:
         """The stages without a place inside of the group."""
@@ -79,3 +88,11 @@ class Group:
             if stage.attach_type == ROOT
             or (stage.attach_stage is not None and stage.attach_stage not in self.stages)
         ]
+
+
+def _outermost(stage: Stage) -> Stage | Group:
+    """The stage, or the outermost group that it is in."""
+    found: Stage | Group = stage
+    while found.group is not None:
+        found = found.group
+    return found

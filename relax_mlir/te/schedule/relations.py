@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from relax_mlir.errors import ScheduleError
@@ -11,7 +11,7 @@ from relax_mlir.tir.expr import IterVar, PrimExpr, Var, as_expr, structural_key
 
 __all__ = [
     "Fuse", "Reorder", "Singleton", "Split", "Step", "extent_of",
-    "made_axis", "position", "values_of",
+    "loops_at", "made_axis", "position", "values_of",
 ]  # fmt: skip
 
 
@@ -144,3 +144,25 @@ def values_of(
         taken = at is not root.var and root.dom is not None
         values[root.var] = O.add(at, root.dom.min) if taken and root.dom is not None else at
     return values, conditions
+
+
+def loops_at(steps: Sequence[Step], roots: Sequence[IterVar]) -> Callable[[IterVar], PrimExpr]:
+    """The iteration that a loop is at when the axes have their values: the other way round than
+    `values_of`."""
+    starts = {id(root): root.dom.min for root in roots if root.dom is not None}
+
+    def at(loop: IterVar) -> PrimExpr:
+        for step in steps:
+            if isinstance(step, Fuse) and step.fused is loop:
+                size = extent_of(step.inner, steps)
+                return O.add(O.multiply(from_zero(step.outer), size), from_zero(step.inner))
+            if isinstance(step, Split) and (step.outer is loop or step.inner is loop):
+                digit = O.floordiv if step.outer is loop else O.floormod
+                return digit(from_zero(step.parent), extent_of(step.inner, steps))
+        return loop.var
+
+    def from_zero(loop: IterVar) -> PrimExpr:
+        start = starts.get(id(loop))
+        return at(loop) if start is None else O.subtract(at(loop), start)
+
+    return at

@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Replay"]
 
-_KINDS: dict[str, Callable[[TirSchedule, LoopRV], None]] = {
-    "vectorize": TirSchedule.vectorize,
-    "parallel": TirSchedule.parallel,
-    "unroll": TirSchedule.unroll,
+_KINDS: dict[int, Callable[[TirSchedule, LoopRV], None]] = {
+    IterVar.Vectorized: TirSchedule.vectorize,
+    IterVar.Parallelized: TirSchedule.parallel,
+    IterVar.Unrolled: TirSchedule.unroll,
 }
 
 
@@ -71,7 +71,7 @@ class Replay:
         """States of a scan are computed one after the other, by all of its stages together."""
         for axis in set(axes_of(stage.op)) & self._time_axes:
             how = stage.iter_var_attrs.get(axis, LoopAttributes())
-            if stage.leaf_iter_vars[0] is not axis or how.kind or how.bind_thread is not None:
+            if stage.leaf_iter_vars[0] is not axis or how != LoopAttributes():
                 raise ScheduleError(f"{stage.op.name}: {axis.var.name} walks over the states of a "
                                     "scan; it stays the outermost loop, as it is")  # fmt: skip
 
@@ -97,13 +97,12 @@ class Replay:
     def _move(self, stage: Stage, block: str, shared: SharedReduction | None) -> None:
         parent, scope = stage.attach_stage, stage.attach_ivar
         assert parent is not None and scope is not None, "a stage in a loop has a loop"
-        if shared is not None:
-            scope = shared.outside
+        scope = parent.remaining(scope) if shared is None else shared.outside
         loop = self._loops.get(parent, {}).get(scope)
         if loop is None:
             raise ScheduleError(
                 f"compute_at: {scope.var.name} is no loop of {parent.op.name} in the end",
-                hint="it was split, fused or rewritten after compute_at, or the stage is inlined",
+                hint="the stage was rewritten after compute_at, or is inlined",
             )
         self._function.compute_at(block, loop, preserve_unit_loops=True)
 
@@ -126,7 +125,8 @@ class Replay:
         elif isinstance(step, Fuse):
             loops[step.fused] = function.fuse(loops[step.outer], loops[step.inner])
         elif isinstance(step, Singleton):
-            loops[step.iter] = function.add_unit_loop(block)
+            outermost = next(iter(loops.values()), None)
+            loops[step.iter] = function.add_unit_loop(outermost or block)
         else:
             function.reorder(*[loops[axis] for axis in step.order])
 
@@ -149,8 +149,8 @@ class Replay:
 
     def _run_loop(self, loops: Loops, axis: IterVar, how: LoopAttributes) -> None:
         function = self._function
-        if how.kind:
-            _KINDS[how.kind](function, loops[axis])
+        if how.iter_type in _KINDS:
+            _KINDS[how.iter_type](function, loops[axis])
         for name, value in how.pragmas:
             function.annotate(loops[axis], f"pragma_{name}", 1 if value is None else value)
         if how.bind_thread is not None:

@@ -40,6 +40,9 @@ def _partial_results(stage: Stage, op: ComputeOp, axis: IterVar, place: int) -> 
         if loop.iter_type != IterVar.CommReduce:
             continue
         kind = IterVar.DataPar if loop is axis else IterVar.CommReduce
+        if loop is not axis and loop in op.reduce_axis:  # nothing has changed it
+            rest.append(loop)
+            continue
         zero = O.const(0, loop.var.dtype)
         start = zero if loop.dom is None else loop.dom.min
         low = zero if loop is axis else start

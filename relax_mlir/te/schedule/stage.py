@@ -20,6 +20,7 @@ from relax_mlir.te.tensor import ComputeOp, Operation, Tensor
 from relax_mlir.tir.expr import IntImm, IterVar, PrimExpr, StringImm, Var, as_expr, post_order
 
 if TYPE_CHECKING:
+    from relax_mlir.te.schedule.group import Group
     from relax_mlir.te.schedule.tensor_intrin import TensorIntrin
 
 __all__ = ["LoopAttributes", "Stage"]
@@ -29,9 +30,10 @@ ROOT, INLINE, AT = "root", "inline", "scope"
 
 @dataclass
 class LoopAttributes:
-    """How a loop runs: its kind, its thread, its pragmas, what it prefetches, its intrinsic."""
+    """How a loop runs: its kind (a type of `IterVar`), its thread, its pragmas, what it prefetches,
+    its intrinsic."""
 
-    kind: str = ""
+    iter_type: int = IterVar.DataPar
     bind_thread: IterVar | None = None
     pragmas: list[tuple[str, Any]] = field(default_factory=list[tuple[str, Any]])
     prefetches: list[tuple[Tensor, Any]] = field(default_factory=list[tuple[Tensor, Any]])
@@ -50,7 +52,7 @@ class Stage:
         self.origin_op = op
         self.is_output = is_output
         self.scope = ""
-        self.group: Stage | None = None
+        self.group: Group | None = None
         self.store_predicate: PrimExpr | None = None
         self.threads: list[IterVar] = []
         self.is_double_buffer = self.is_rolling_buffer = False
@@ -109,7 +111,7 @@ class Stage:
     def fuse(self, *args: Any) -> IterVar:
         """One loop for loops that follow each other, given outermost first.
 
-        Without any, for a stage that has no loops, a loop of one iteration.
+        Without any, for a stage that computes one element, a loop of one iteration around it.
         """
         loops: list[IterVar] = []
         for given in args:
@@ -123,11 +125,11 @@ class Stage:
         return fused
 
     def _singleton(self) -> IterVar:
-        if self.leaf_iter_vars:
+        if self.op.axis:
             raise ScheduleError(f"fuse: no loops given, and stage {self.op.name} has some")
         made = made_axis("singleton", IterVar(None, "singleton", IterVar.DataPar))
         self.steps.append(Singleton(made))
-        self.leaf_iter_vars.append(made)
+        self.leaf_iter_vars.insert(0, made)
         self.all_iter_vars.append(made)
         return made
 
@@ -168,22 +170,25 @@ class Stage:
 
     def vectorize(self, var: IterVar) -> None:
         """Run a loop's iterations as vector lanes."""
-        self._set_kind(var, "vectorize")
+        self._set_kind(var, IterVar.Vectorized)
 
     def parallel(self, var: IterVar) -> None:
         """Run a loop's iterations on the cores."""
-        self._set_kind(var, "parallel")
+        self._set_kind(var, IterVar.Parallelized)
 
     def unroll(self, var: IterVar) -> None:
         """Write a loop's iterations out."""
-        self._set_kind(var, "unroll")
+        self._set_kind(var, IterVar.Unrolled)
 
-    def _set_kind(self, loop: IterVar, kind: str) -> None:
-        if loop.iter_type == IterVar.CommReduce and kind in ("vectorize", "parallel"):
-            raise ScheduleError(f"{kind}: {loop.var.name} is a reduction loop, whose iterations "
-                                "depend on each other", hint="s.rfactor gives each of them a "
-                                "partial result")  # fmt: skip
-        self.of_loop(loop).kind = kind
+    def _set_kind(self, loop: IterVar, kind: int) -> None:
+        how = self.of_loop(loop)
+        if loop.iter_type == IterVar.CommReduce and kind != IterVar.Unrolled:
+            raise ScheduleError(
+                f"{loop.var.name} is a reduction loop of {self.op.name}, whose iterations depend "
+                "on each other",
+                hint="s.rfactor gives each of them a partial result",
+            )
+        how.iter_type = kind
 
     def bind(self, ivar: IterVar, thread_ivar: IterVar) -> None:
         """Run a loop's iterations on the blocks or threads of a GPU: `te.thread_axis(...)`."""
@@ -212,7 +217,8 @@ class Stage:
 
     def tensorize(self, var: IterVar, tensor_intrin: TensorIntrin) -> None:
         """Compute a loop and what is in it by an intrinsic (`te.decl_tensor_intrin`)."""
-        self.of_loop(var).tensor_intrin = tensor_intrin
+        how = self.of_loop(var)
+        how.iter_type, how.tensor_intrin = IterVar.Tensorized, tensor_intrin
 
     # -- where it is computed ---------------------------------------------------------------
 
@@ -236,6 +242,15 @@ class Stage:
     def compute_root(self) -> None:
         """Compute everything before what reads it."""
         self.attach_type, self.attach_stage, self.attach_ivar = ROOT, None, None
+
+    def remaining(self, loop: IterVar) -> IterVar:
+        """The loop that stands for one which was split or fused: the innermost made of it."""
+        for step in self.steps:
+            if isinstance(step, Split) and step.parent is loop:
+                loop = step.inner
+            elif isinstance(step, Fuse) and (step.outer is loop or step.inner is loop):
+                loop = step.fused
+        return loop
 
     # -- how it is stored -------------------------------------------------------------------
 
