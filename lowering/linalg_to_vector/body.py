@@ -9,6 +9,7 @@ from relax_mlir.lowering.linalg_to_vector.builder import Builder, defining_op
 from relax_mlir.mlir import ir
 
 __all__ = [
+    "WIDENINGS",
     "Combiner",
     "body_cost",
     "can_widen",
@@ -25,6 +26,9 @@ __all__ = [
 # Dialects whose operations act lane by lane on vectors.
 _ELEMENTWISE_DIALECTS = ("arith", "math")
 _CONVERSIONS = ("arith.extf", "arith.truncf")
+_PRODUCTS = ("arith.mulf", "arith.muli")
+WIDENINGS = ("arith.extf", "arith.extsi", "arith.extui")
+"""What makes a wider number of the same value."""
 _NARROW_FLOATS = (ir.F16Type, ir.BF16Type)
 
 # What an operation costs beside an addition, roughly; the rest counts one.
@@ -139,7 +143,7 @@ def combiners(block: ir.Block, accumulators: Sequence[int]) -> list[Combiner] | 
 def multiplies(block: ir.Block, a: int, b: int) -> bool:
     """Whether the only product in a body is that of two of its arguments, widened or not: `x * x`
     is none of x and y."""
-    products = [op.operation for op in block.operations if op.operation.name == "arith.mulf"]
+    products = [op.operation for op in block.operations if op.operation.name in _PRODUCTS]
     if len(products) != 1:
         return False
     factors = [_before_widening(factor) for factor in products[0].operands]
@@ -149,7 +153,7 @@ def multiplies(block: ir.Block, a: int, b: int) -> bool:
 
 def _before_widening(value: ir.Value) -> ir.Value:
     owner = defining_op(value)
-    return owner.operands[0] if owner is not None and owner.name == "arith.extf" else value
+    return owner.operands[0] if owner is not None and owner.name in WIDENINGS else value
 
 
 def emit_body(

@@ -7,9 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from relax_mlir.lowering.linalg_to_vector.body import (
+    WIDENINGS,
     Combiner,
     combiners,
     is_vectorizable,
+    multiplies,
     widest_bits,
 )
 from relax_mlir.lowering.linalg_to_vector.convolution.padding import Padding
@@ -28,7 +30,6 @@ from relax_mlir.mlir import ir
 __all__ = ["Convolution", "Window", "arrange_convolution", "parse_convolution", "parse_windows"]
 
 _PRODUCT = {"arith.mulf", "arith.addf", "arith.muli", "arith.addi", "linalg.yield"}
-_WIDENING = {"arith.extf", "arith.extsi", "arith.extui"}
 
 
 @dataclass(frozen=True)
@@ -155,7 +156,7 @@ def _sums_products(nest: LoopNest) -> bool:
     if any(operand.is_scalar for operand in nest.operands):
         return False
     names = [op.operation.name for op in body.block.operations]
-    known = set(names) <= _PRODUCT | _WIDENING
+    known = set(names) <= {*_PRODUCT, *WIDENINGS} and multiplies(body.block, 0, 1)
     return known and combiners(body.block, [2]) is not None
 
 
