@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from relax_mlir.lowering.passes import ModuleState, Pass, register_pass
 from relax_mlir.lowering.tir_to_scf.structure import enclosing
 from relax_mlir.lowering.to_llvm.integer_power import expand_ipowi
-from relax_mlir.lowering.to_llvm.polynomials import EXPANSIONS, Emitter
+from relax_mlir.lowering.to_llvm.polynomials import AVX512_LANES, EXPANSIONS, Emitter
 from relax_mlir.mlir import ir, operations_named
 
 __all__ = ["MathToPolynomials"]
@@ -52,5 +52,29 @@ def _expand(op: ir.Operation) -> ir.Value:
     operands = list(op.operands)
     if is_narrow:
         operands = [emitter.op("arith.extf", emitter.f32, operand) for operand in operands]
-    result = EXPANSIONS[op.name](emitter, *operands)
+    if emitter.registers > 1:
+        result = _by_registers(op.name, emitter, operands)
+    else:
+        result = EXPANSIONS[op.name](emitter, *operands)
     return emitter.op("arith.truncf", type_, result) if is_narrow else result
+
+
+def _by_registers(function: str, whole: Emitter, operands: list[ir.Value]) -> ir.Value:
+    """The function for one register after another, as an expansion may use its instructions."""
+    part = Emitter([AVX512_LANES])
+    one = ir.ArrayAttr.get([_i64(1)])
+    result = whole.k(0)
+    for register in range(whole.registers):
+        start = ir.ArrayAttr.get([_i64(register * AVX512_LANES)])
+        size = ir.ArrayAttr.get([_i64(AVX512_LANES)])
+        where = {"offsets": start, "sizes": size, "strides": one}
+        given = [part.op("vector.extract_strided_slice", part.f32, v, **where) for v in operands]
+        made = EXPANSIONS[function](part, *given)
+        result = whole.op(
+            "vector.insert_strided_slice", whole.f32, made, result, offsets=start, strides=one
+        )
+    return result
+
+
+def _i64(value: int) -> ir.IntegerAttr:
+    return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), value)

@@ -18,7 +18,10 @@ from relax_mlir.lowering.linalg_to_vector.cpu_target import host_cpu
 from relax_mlir.lowering.to_llvm.pieces import ERF_END, erf_pieces
 from relax_mlir.mlir import ir
 
-__all__ = ["EXPANSIONS", "Emitter"]
+__all__ = ["AVX512_LANES", "EXPANSIONS", "Emitter"]
+
+AVX512_LANES = 16
+"""How many f32 a register of AVX-512 holds."""
 
 # e^r, |r| <= ln(2)/2
 _EXP = (
@@ -265,7 +268,7 @@ class Emitter:
 
         AVX-512 has an instruction for it; elsewhere it takes two steps.
         """
-        if self.has_avx512:
+        if self.is_register:
             return self._scaled_by_avx512(x, n)
         exponent = self.to_int(n)
         half = self.int_op("shrsi", exponent, 1)
@@ -278,15 +281,23 @@ class Emitter:
 
     def normal_times_power_of_two(self, x: ir.Value, n: ir.Value) -> ir.Value:
         """x * 2^n for a whole n where both x and the result are normal numbers."""
-        if self.has_avx512:
+        if self.is_register:
             return self._scaled_by_avx512(x, n)
         exponent = self.int_op("shli", self.to_int(n), 23)
         return self.from_bits(self.int_op("addi", self.bits(x), exponent))
 
     @property
-    def has_avx512(self) -> bool:
-        """Whether values are whole registers of this CPU's AVX-512."""
-        return self.shape == [16] and not self.portable and host_cpu().vector_bits == 512
+    def registers(self) -> int:
+        """How many whole registers of this CPU's AVX-512 the values are; 0 if they are none."""
+        if self.portable or host_cpu().vector_bits != 512 or len(self.shape or ()) != 1:
+            return 0
+        lanes = math.prod(self.shape or ())
+        return 0 if lanes % AVX512_LANES else lanes // AVX512_LANES
+
+    @property
+    def is_register(self) -> bool:
+        """Whether instructions of AVX-512 take the values as they are."""
+        return self.registers == 1
 
     def _scaled_by_avx512(self, x: ir.Value, n: ir.Value) -> ir.Value:
         all_lanes = self.constant(-1, ir.IntegerType.get_signless(16))
@@ -342,7 +353,7 @@ def _tanh(e: Emitter, x: ir.Value) -> ir.Value:
 
 
 def _erf(e: Emitter, x: ir.Value) -> ir.Value:
-    if e.has_avx512:
+    if e.is_register:
         return _erf_by_pieces(e, x)
     a = e.at_most(e.abs(x), 4.0)
     # x + x * (c0 - 1 + ...) keeps the leading term exact.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -123,6 +124,20 @@ def test_erf_where_its_pieces_meet(width: int) -> None:
     assert ulp_error(got, _erf(x.astype(float))) <= 2
     assert (np.abs(got) <= 1).all()
     assert (np.abs(got[np.abs(x) > 3.92]) == 1).all()
+
+
+@pytest.mark.parametrize("name", ["exp", "tanh", "erf", "cos"])
+@pytest.mark.parametrize("dtype", ["f16", "bf16"])
+def test_narrow_types_round_what_f32_gives(name: str, dtype: str) -> None:
+    """Their vectors are several registers of f32 long; the last ones are masked."""
+    numpy_type = {"f16": np.float16, "bf16": ml_dtypes.bfloat16}[dtype]
+    x = np.random.default_rng(2).uniform(-9, 9, 1003).astype(numpy_type)
+    got, wide = np.zeros_like(x), np.zeros(len(x), np.float32)
+    compile_kernel(text(name, len(x), dtype))(x, x, got)
+    compile_kernel(text(name, len(x)))(x.astype(np.float32), wide, wide)
+    np.testing.assert_array_equal(
+        got.astype(np.float32), wide.astype(numpy_type).astype(np.float32)
+    )
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
