@@ -108,10 +108,11 @@ def test_transformer_layer() -> None:
     np.testing.assert_allclose(result, normalized(x + hidden @ f2, g2, b2), rtol=1e-4, atol=1e-5)
 
 
-def test_recurrence() -> None:
-    """`lax.scan`: a loop over slices at computed positions."""
+@pytest.mark.parametrize("name", ["lstm", "lstm_any_batch"])
+def test_recurrence(name: str) -> None:
+    """`lax.scan`: a loop over slices at computed positions, for two rows or any number of them."""
     x, wi, wh = given = [random(5, 2, 4), *weights((4, 24), (6, 24))]
-    rows, last = run(text_of("lstm"), *given)
+    rows, last = run(text_of(name), *given)
     h, c, expected = np.zeros((2, 6)), np.zeros((2, 6)), []
     for step in x:
         i, f, g, o = np.split(step @ wi + h @ wh, 4, -1)

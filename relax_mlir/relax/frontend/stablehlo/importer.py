@@ -140,7 +140,8 @@ class ProgramImporter(ValueImporter):
         present = {var.name_hint for var in outer.get().get_global_vars()}
         self.block_builder, self.env, self.sizes = self.relax.BlockBuilder(outer.get()), {}, {}
         try:
-            self.env.update({k: v for k, v in env.items() if is_constant(v)})
+            # Sizes mean the same there: `_captured` passes those that no parameter tells.
+            self.env.update({k: v for k, v in env.items() if isinstance(source_of(v), Known)})
             build()
             made = self.block_builder.get()
         finally:
@@ -151,13 +152,6 @@ class ProgramImporter(ValueImporter):
                     outer.get_unique_name(var.name_hint)
                 outer.update_func(var, made[var])
         return outer.get().get_global_var(name)
-
-
-def is_constant(value: Any) -> bool:
-    """Whether a value means the same in every function: numbers, not sizes over symbols."""
-    source = source_of(value)
-    symbolic = isinstance(value, Spread) and not all(isinstance(d, int) for d in value.dims)
-    return isinstance(source, Known) and not source.is_symbolic and not symbolic
 
 
 def operations_in(block: ir.Block) -> Iterator[ir.Operation]:

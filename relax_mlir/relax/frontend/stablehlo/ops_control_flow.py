@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from relax_mlir.dialects import dims as dim_algebra
 from relax_mlir.mlir import ir
 from relax_mlir.relax.frontend.known import Known
 from relax_mlir.relax.frontend.stablehlo.errors import StablehloError
 from relax_mlir.relax.frontend.stablehlo.importer import callee_of, operations_in
 from relax_mlir.relax.frontend.stablehlo.operation import Converter, Operation
-from relax_mlir.relax.frontend.stablehlo.values import source_of
+from relax_mlir.relax.frontend.stablehlo.values import Spread, source_of
 
 
 def _single(operation: Operation, values: list[Any]) -> Any:
@@ -117,15 +118,36 @@ def while_(operation: Operation) -> Any:
 
 
 def _captured(operation: Operation) -> list[ir.Value]:
-    """The values from outside that the regions use and that only the running program knows."""
+    """The values from outside that the regions use, but for what is known in every function:
+    numbers, and sizes over the symbols of what is carried."""
     importer = operation.importer
+    symbols = {
+        symbol
+        for index in range(len(operation.operands))
+        for dim in operation.dims(index)
+        for symbol in dim_algebra.symbols(dim)
+    }
     blocks = [operation.region(i) for i in range(len(operation.source.regions))]
     inner = [source for block in blocks for source in operations_in(block)]
     made = {value for source in inner for value in source.results}
     for block in [*blocks, *_blocks_of(inner)]:
         made.update(block.arguments)
     used = {value: None for source in inner for value in source.operands if value not in made}
-    return [v for v in used if not isinstance(source_of(importer.env[v]), Known)]
+    return [v for v in used if not symbols.issuperset(_symbols_of(importer.env[v]))]
+
+
+_UNKNOWN = frozenset(("",))
+"""Of what only the running program knows; no symbol has this name."""
+
+
+def _symbols_of(value: Any) -> frozenset[str]:
+    """The symbols of sizes that are known while importing."""
+    source = source_of(value)
+    if not isinstance(source, Known):
+        return _UNKNOWN
+    dims = [*source.elements()] if source.is_symbolic else []
+    dims += value.dims if isinstance(value, Spread) else []
+    return frozenset(symbol for dim in dims for symbol in dim_algebra.symbols(dim))
 
 
 def _blocks_of(operations: Sequence[ir.Operation]) -> list[ir.Block]:

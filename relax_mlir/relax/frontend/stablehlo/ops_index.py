@@ -126,6 +126,47 @@ def _dynamic_slice(data: Any, starts: Sequence[Any], sizes: Sequence[int]) -> An
     return te.compute(sizes, element, name="dynamic_slice")
 
 
+def real_dynamic_slice(operation: Operation) -> Any:
+    """Bounds are tensors: known ones, or a computed start and what is a known size behind it."""
+    importer = operation.importer
+    strides = operation.known_ints(3, "the strides of a slice")
+    if isinstance(importer.collapsed(operation.operands[1]), Known):
+        begin, end = (operation.known_dims(i, "the bounds of a slice") for i in (1, 2))
+        return cut(operation, operation.operands[0], begin, end, strides)
+    sizes = _size_behind(operation)
+    if sizes is None or any(stride != 1 for stride in strides):
+        operation.refuse("a slice of a size that the program computes")
+    start = operation.tensor(1)
+    return operation.te(_slice_behind, operation.tensor(0), start, importer.shape_expr(sizes))
+
+
+def _size_behind(operation: Operation) -> list[Dim] | None:
+    """What the limit adds to the start, when that is known."""
+    start, limit = list(operation.source.operands)[1:3]
+    if isinstance(limit.owner, ir.Block) or limit.owner.operation.name != "stablehlo.add":
+        return None
+    terms = list(limit.owner.operation.operands)
+    for own, other in (terms, terms[::-1]):
+        size = operation.importer.collapsed(operation.importer.env[other])
+        if own == start and isinstance(size, Known):
+            return size.elements()
+    return None
+
+
+def _slice_behind(data: Any, start: Any, sizes: Sequence[Any]) -> Any:
+    from relax_mlir import te
+
+    def element(*at: Any) -> Any:
+        rows = zip(at, data.shape, sizes, strict=True)
+        starts = (
+            _clamped(start(axis).astype("int64"), n - size) + i
+            for axis, (i, n, size) in enumerate(rows)
+        )
+        return data(*starts)
+
+    return te.compute(list(sizes), element, name="dynamic_slice")
+
+
 def dynamic_update_slice(operation: Operation) -> Any:
     data, update = operation.tensors(0, 2)
     return operation.te(_dynamic_update_slice, data, update, operation.tensors(2))
@@ -289,6 +330,7 @@ CONVERTERS: dict[str, Converter] = {
     "stablehlo.dynamic_gather": dynamic_gather,
     "stablehlo.torch_index_select": torch_index_select,
     "stablehlo.dynamic_slice": dynamic_slice,
+    "stablehlo.real_dynamic_slice": real_dynamic_slice,
     "stablehlo.dynamic_update_slice": dynamic_update_slice,
     "stablehlo.scatter": scatter,
     "stablehlo.sort": sort,

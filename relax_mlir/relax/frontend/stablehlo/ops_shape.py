@@ -145,12 +145,6 @@ def slice_(operation: Operation) -> Any:
     return cut(operation, operation.operands[0], begin, end, operation.ints("strides"))
 
 
-def real_dynamic_slice(operation: Operation) -> Any:
-    begin, end = (operation.known_dims(i, "the bounds of a slice") for i in (1, 2))
-    strides = operation.known_ints(3, "the strides of a slice")
-    return cut(operation, operation.operands[0], begin, end, strides)
-
-
 # -- several tensors ----------------------------------------------------------------------------
 
 
@@ -275,7 +269,6 @@ CONVERTERS: dict[str, Converter] = {
     "stablehlo.transpose": transpose,
     "stablehlo.reverse": reverse,
     "stablehlo.slice": slice_,
-    "stablehlo.real_dynamic_slice": real_dynamic_slice,
     "stablehlo.concatenate": concatenate,
     "stablehlo.pad": pad,
     "stablehlo.dynamic_pad": dynamic_pad,
