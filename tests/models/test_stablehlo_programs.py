@@ -135,6 +135,37 @@ def test_programs_for_any_size(info: Any) -> None:
         np.testing.assert_allclose(result, expected, rtol=1e-5, atol=1e-6)
 
 
+def test_running_totals_of_any_length() -> None:
+    """`jnp.cumsum` along an open size, as `jax.export` writes it."""
+    text = """func.func @main(%a: tensor<?x3xf32>) -> tensor<?x3xf32> {
+      %zero = stablehlo.constant dense<0.0> : tensor<f32>
+      %one = stablehlo.constant dense<1> : tensor<i32>
+      %ones = stablehlo.constant dense<1> : tensor<2xi32>
+      %n = stablehlo.get_dimension_size %a, dim = 0 : (tensor<?x3xf32>) -> tensor<i32>
+      %0 = stablehlo.reshape %n : (tensor<i32>) -> tensor<1xi32>
+      %1 = stablehlo.reshape %one : (tensor<i32>) -> tensor<1xi32>
+      %sizes = stablehlo.concatenate %0, %1, dim = 0
+        : (tensor<1xi32>, tensor<1xi32>) -> tensor<2xi32>
+      %2 = stablehlo.subtract %n, %one : tensor<i32>
+      %before = stablehlo.reshape %2 : (tensor<i32>) -> tensor<1x1xi32>
+      %none = stablehlo.constant dense<0> : tensor<1x1xi32>
+      %row = stablehlo.concatenate %before, %none, dim = 1
+        : (tensor<1x1xi32>, tensor<1x1xi32>) -> tensor<1x2xi32>
+      %other = stablehlo.constant dense<0> : tensor<1x2xi32>
+      %padding = stablehlo.concatenate %row, %other, dim = 0
+        : (tensor<1x2xi32>, tensor<1x2xi32>) -> tensor<2x2xi32>
+      %3 = stablehlo.custom_call @stablehlo.dynamic_reduce_window(
+          %a, %zero, %sizes, %ones, %ones, %ones, %padding) {called_computations = [@sum]}
+        : (tensor<?x3xf32>, tensor<f32>, tensor<2xi32>, tensor<2xi32>, tensor<2xi32>,
+           tensor<2xi32>, tensor<2x2xi32>) -> tensor<?x3xf32>
+      return %3 : tensor<?x3xf32> }
+    func.func private @sum(%a: tensor<f32>, %b: tensor<f32>) -> tensor<f32> {
+      %0 = stablehlo.add %a, %b : tensor<f32>
+      return %0 : tensor<f32> }"""
+    x = random(5, 3)
+    np.testing.assert_allclose(run(text, x)[0], np.cumsum(x, 0), rtol=1e-5, atol=1e-6)
+
+
 def test_sizes_that_are_fixed_while_importing() -> None:
     info = [((3, 4), "float32"), ((4, 5), "float32")]
     script = from_stablehlo(text_of("any_batch"), info).script()

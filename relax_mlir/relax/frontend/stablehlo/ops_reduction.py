@@ -10,10 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from relax_mlir.dialects import dims as dim_algebra
 from relax_mlir.dialects import dtypes
+from relax_mlir.dialects.dims import Dim
 from relax_mlir.relax.frontend.stablehlo.operation import Converter, Operation
 from relax_mlir.relax.frontend.stablehlo.ops_shape import padded, padded_element
 from relax_mlir.relax.frontend.stablehlo.regions import reducer_of
+from relax_mlir.relax.frontend.stablehlo.values import equal_dims
 
 _WINDOW_LIMIT = 1024
 """Elements of the largest window of a computation that is no plain reduction."""
@@ -168,9 +171,43 @@ def reduce_window(operation: Operation) -> Any:
     reducer = _reducer(operation, dtype) if count == 1 and dtype != "bool" else None
     if reducer is None:
         return _reduce_window_by_region(operation, window, count)
+    return _reduce_window_plainly(operation, window, reducer, dtype)
+
+
+def dynamic_reduce_window(operation: Operation) -> Any:
+    """How `jax.export` writes windows on sizes that are left open: what else are attributes are
+    operands, and the computation is a function's."""
+    (name,) = operation.attr("called_computations") or [""]
+    function = operation.importer.functions.get(name)
+    body = None if function is None else function.regions[0].blocks[0]
+    reducer = None if body is None else _REDUCERS.get(reducer_of(body) or "")
+    if reducer is None or len(operation.operands) != 7:
+        operation.refuse("only plain reductions of one tensor are supported")
+    rows = [operation.known_dims(i, "a window") for i in range(2, 7)]
+    sizes, *steps, widths = rows
+    padding = list(zip(widths[::2], widths[1::2], strict=True))
+    dtype = operation.result_dtype()
+    if operation.scalar(1) == reducer.identity(dtype):
+        total = _running_total(operation, reducer, dtype, sizes, steps, padding)
+        if total is not None:
+            return total
+    numbers = [[dim for dim in row if isinstance(dim, int)] for row in rows]
+    if numbers != rows:
+        operation.refuse(f"a window of {sizes}, padded by {padding}")
+    sizes, strides, base, dilation, flat = numbers
+    pads = list(zip(flat[::2], flat[1::2], strict=True))
+    window = Window(sizes, strides, base, dilation, pads)
+    return _reduce_window_plainly(operation, window, reducer, dtype)
+
+
+def _reduce_window_plainly(
+    operation: Operation, window: Window, reducer: Reducer, dtype: str
+) -> Any:
     neutral = operation.scalar(1) == reducer.identity(dtype)
-    for special in (_cumulative, _max_pool) if neutral else ():
-        result = special(operation, window, reducer, dtype)
+    if neutral:
+        steps = (window.strides, window.base, window.dilation)
+        total = _running_total(operation, reducer, dtype, window.sizes, steps, window.padding)
+        result = _max_pool(operation, window, reducer, dtype) if total is None else total
         if result is not None:
             return result
     x, initial = operation.tensor(0), operation.tensor(1)
@@ -178,23 +215,37 @@ def reduce_window(operation: Operation) -> Any:
     return result if neutral else getattr(operation.ops, reducer.pair)(result, initial)
 
 
-def _cumulative(operation: Operation, window: Window, reducer: Reducer, dtype: str) -> Any:
-    """Windows of all that comes before (or after) an element are running totals."""
+def _running_total(
+    operation: Operation,
+    reducer: Reducer,
+    dtype: str,
+    sizes: Sequence[Dim],
+    steps: Sequence[Sequence[Dim]],
+    padding: Sequence[tuple[Dim, Dim]],
+) -> Any:
+    """The result of windows of all that comes before (or after) an element, None for others.
+
+    `steps` are strides and the dilations of the data and the window, by dimension.
+    """
     name = {"add": "cumsum", "multiply": "cumprod"}.get(reducer.pair)
-    axes = [i for i in range(len(window.sizes)) if not window.is_trivial(i)]
-    if name is None or len(axes) != 1:
+    axes = [axis for axis, size in enumerate(sizes) if not dim_algebra.equal(size, 1)]
+    plain = all(dim_algebra.equal(step, 1) for row in steps for step in row)
+    if name is None or len(axes) != 1 or not plain:
         return None
     (axis,) = axes
-    size = window.sizes[axis]
-    if operation.dims()[axis] != size or (window.strides[axis], window.dilation[axis]) != (1, 1):
-        return None
-    if window.base[axis] != 1 or window.padding[axis] not in ((size - 1, 0), (0, size - 1)):
-        return None
-    backwards = window.padding[axis][0] == 0
-    x = operation.tensor(0)
-    x = operation.ops.flip(x, axis=axis) if backwards else x
-    total = getattr(operation.ops, name)(x, axis=axis, dtype=dtype)
-    return operation.ops.flip(total, axis=axis) if backwards else total
+    reach = dim_algebra.subtract(sizes[axis], 1)
+    whole = dim_algebra.equal(operation.dims()[axis], sizes[axis])
+    expected: list[list[Dim]] = [[0, 0] for _ in sizes]
+    for backwards in (False, True):
+        expected[axis] = [0, reach] if backwards else [reach, 0]
+        fits = all(equal_dims(*pairs) for pairs in zip(expected, padding, strict=True))
+        if not whole or not fits:
+            continue
+        x = operation.tensor(0)
+        x = operation.ops.flip(x, axis=axis) if backwards else x
+        total = getattr(operation.ops, name)(x, axis=axis, dtype=dtype)
+        return operation.ops.flip(total, axis=axis) if backwards else total
+    return None
 
 
 def _max_pool(operation: Operation, window: Window, reducer: Reducer, dtype: str) -> Any:
@@ -346,6 +397,7 @@ def _back(
 CONVERTERS: dict[str, Converter] = {
     "stablehlo.reduce": reduce,
     "stablehlo.reduce_window": reduce_window,
+    "stablehlo.dynamic_reduce_window": dynamic_reduce_window,
     "stablehlo.select_and_scatter": select_and_scatter,
 }
 """By operation; see `operation.Converter`."""
