@@ -139,6 +139,12 @@ class PrimFuncBuilder(MemoryStatements):
             frame.local_buffers.append(buffer)
         return buffer
 
+    def alias(self, var: E.Var, known: E.Var) -> None:
+        """Let a variable stand for the value of another, from here on."""
+        self.emitter.values[var] = self.emitter.values[known]
+        if known in self.emitter.non_negative:
+            self.emitter.non_negative.add(var)
+
     def let(self, var: E.Var | str, value: Any) -> E.Var:
         """`var = value`, computed here and visible from here on."""
         value = E.as_expr(value)

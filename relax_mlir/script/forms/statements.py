@@ -8,6 +8,7 @@ from typing import Any
 
 from relax_mlir.script.forms.blocks import AxisBindingForm, OpenAxis
 from relax_mlir.tir.expr import Var
+from relax_mlir.tir.expr_op import ExprOp
 
 
 @dataclass
@@ -58,12 +59,19 @@ class LetForm:
     var: Var | None = None
 
 
-@dataclass
-class ThreadForm:
-    """`T.env_thread("threadIdx.x")`."""
+@dataclass(eq=False)
+class ThreadForm(ExprOp):
+    """`T.env_thread("threadIdx.x")`: expressions may name it before it is launched."""
 
     tag: str
-    var: Var | None = None
+    var: Var
+
+    @property
+    def dtype(self) -> str:
+        return self.var.dtype
+
+    def asobject(self) -> Var:
+        return self.var
 
 
 @dataclass

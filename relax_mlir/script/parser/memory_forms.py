@@ -413,11 +413,9 @@ def _thread_attribute(parser: TirParser, node: Any, extent: Any, loop: Any) -> I
     from relax_mlir.script.forms.loops import LoopForm
 
     tag = node.thread_tag if isinstance(node, IterVar) else node.tag
-    var = node.var
-    name = (var.name if var is not None else "") or tag.replace(".", "_")
+    name = node.var.name or tag.replace(".", "_")
     with loop(parser, LoopForm("thread_binding", [(0, extent)], thread=tag), 0, name) as made:
-        if var is not None:
-            parser.builder.emitter.values[var] = parser.builder.emitter.values[made]
+        parser.builder.alias(node.var, made)
         yield
 
 
@@ -439,7 +437,7 @@ def _attribute_value(parser: TirParser, value: Any) -> Any:
     if isinstance(value, IterVar):
         return value.var
     if isinstance(value, ThreadForm):
-        return value.var if value.var is not None else value.tag
+        return value.var
     if isinstance(value, AllocateForm):
         return BufferRef(value.buffers[0] if value.buffers else _storage(parser, value))
     if isinstance(value, BufferRegion):

@@ -334,8 +334,7 @@ def _let_scope(parser: TirParser, form: LetForm, node: ast.AST) -> Iterator[Any]
 
 
 def _thread(parser: TirParser, name: str, form: ThreadForm, node: ast.AST) -> ThreadForm:
-    if form.var is not None:
-        form.var.name = form.var.name or name
+    form.var.name = form.var.name or name
     return form
 
 
@@ -344,8 +343,7 @@ def _launch_name(parser: TirParser, form: LaunchForm) -> tuple[str, str]:
         return parser.threads[form.thread], form.thread.name
     if isinstance(form.thread, str):
         return form.thread, form.thread.replace(".", "_")
-    name = form.thread.var.name if form.thread.var is not None else ""
-    return form.thread.tag, name or form.thread.tag.replace(".", "_")
+    return form.thread.tag, form.thread.var.name or form.thread.tag.replace(".", "_")
 
 
 @contextmanager
@@ -360,6 +358,8 @@ def _launch_scope(parser: TirParser, form: LaunchForm, node: ast.AST) -> Iterato
         parser.threads[variable] = tag
         if isinstance(form.thread, (ThreadForm, Var)):
             parser.names.assign(name, variable)
+        if isinstance(form.thread, ThreadForm):
+            parser.builder.alias(form.thread.var, variable)
         yield variable
 
 
