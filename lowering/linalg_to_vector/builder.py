@@ -243,7 +243,7 @@ class Builder:
             self.stmt("scf.yield", [])
 
     @contextmanager
-    def parallel_loop(self, count: int) -> Iterator[Index]:
+    def parallel_loop(self, count: Index) -> Iterator[Index]:
         """`scf.parallel` over 0 ... count - 1."""
         bounds = [self.index(0), self.index(count), self.index(1)]
         segments = ir.DenseI32ArrayAttr.get([1, 1, 1, 0])

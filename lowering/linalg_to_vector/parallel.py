@@ -9,12 +9,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 
 from relax_mlir.lowering.linalg_to_vector.body import body_cost
 from relax_mlir.lowering.linalg_to_vector.builder import Builder, Index
 from relax_mlir.lowering.linalg_to_vector.loop_nest import ZERO, Extent, LoopNest, Operand
+from relax_mlir.mlir import ir
 
-__all__ = ["MIN_WORK", "choose_split", "emit_split", "is_worth_dividing", "restricted"]
+__all__ = ["MIN_WORK", "emit_divided", "emit_split", "is_worth_dividing", "restricted"]
 
 # Starting and joining threads takes two microseconds: operations of ten must be worth it.
 MIN_WORK = 1 << 21
@@ -50,15 +52,50 @@ def choose_split(
     nest: LoopNest, dims: Sequence[tuple[int, int]], num_cores: int
 ) -> tuple[int, int] | None:
     """The first of `dims` (dimension, multiple that pieces should have) that gives every core a
-    piece; None if the nest is too small, or of a size that is only known at run time."""
-    if num_cores < 2 or not is_worth_dividing(nest):
+    piece, or may do so where its size is only known at run time; None if the nest is too small."""
+    if num_cores < 2 or (_is_static(nest) and not is_worth_dividing(nest)):
         return None
     for dim, multiple in dims:
         size = nest.extents[dim].static
-        assert size is not None
-        if dim not in nest.index_dims and size >= num_cores * multiple:
+        if dim not in nest.index_dims and (size is None or size >= num_cores * multiple):
             return dim, multiple
     return None
+
+
+def _is_static(nest: LoopNest) -> bool:
+    return all(extent.static is not None for extent in nest.extents)
+
+
+def emit_divided(
+    b: Builder,
+    nest: LoopNest,
+    dims: Sequence[tuple[int, int]],
+    num_cores: int,
+    emit: Callable[[LoopNest], None],
+) -> None:
+    """`emit` on the nest, or on a piece of it for every core if that is worth it: sizes known at
+    run time decide then, between two versions of the code.  `dims` are those of `choose_split`."""
+    split = choose_split(nest, dims, num_cores)
+    if split is None:
+        emit(nest)
+        return
+    divided = partial(emit_split, b, nest, *split, num_cores, emit)
+    if _is_static(nest):
+        divided()
+        return
+    b.when(_takes_long(b, nest, *split, num_cores), divided, lambda: emit(nest))
+
+
+def _takes_long(
+    b: Builder, nest: LoopNest, dim: int, multiple: int, num_cores: int
+) -> ir.Value | bool:
+    """`is_worth_dividing` at run time, roughly, and whether every core gets a piece."""
+    moved = sum(not operand.is_scalar and ZERO not in operand.strides for operand in nest.operands)
+    work: Index = max(1, body_cost(nest.body.block), _ELEMENT * moved)
+    for extent in nest.extents:
+        work = b.mul(work, nest.emit_extent(b, extent))
+    size = nest.emit_extent(b, nest.extents[dim])
+    return b.all_of([b.at_least(work, MIN_WORK), b.at_least(size, num_cores * multiple)])
 
 
 def emit_split(
@@ -70,14 +107,14 @@ def emit_split(
     emit: Callable[[LoopNest], None],
 ) -> None:
     """`emit(piece)` for every piece of `dim`, in parallel."""
-    size = nest.extents[dim].static
-    assert size is not None
-    piece = -(-size // (num_cores * multiple)) * multiple
-    pieces = -(-size // piece)
+    size = nest.emit_extent(b, nest.extents[dim])
+    piece = b.mul(b.ceildiv(size, num_cores * multiple), multiple)
+    pieces = b.ceildiv(size, piece)
     with b.parallel_loop(pieces) as number:
         start = b.mul(number, piece)
-        extent: Index = piece
-        if size % piece:
+        extent = piece
+        even = isinstance(size, int) and isinstance(piece, int) and size % piece == 0
+        if not even:
             extent = b.minimum(b.sub(size, start), piece)
         emit(restricted(b, nest, dim, start, extent))
 

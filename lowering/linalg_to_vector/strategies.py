@@ -33,7 +33,7 @@ from relax_mlir.lowering.linalg_to_vector.contraction.row_sweep import (
 )
 from relax_mlir.lowering.linalg_to_vector.cpu_target import CPUTarget
 from relax_mlir.lowering.linalg_to_vector.loop_nest import LoopNest
-from relax_mlir.lowering.linalg_to_vector.parallel import choose_split, emit_split
+from relax_mlir.lowering.linalg_to_vector.parallel import emit_divided
 from relax_mlir.lowering.linalg_to_vector.transposing_nest import (
     emit_transposing_nest,
     plan_transposing_nest,
@@ -82,11 +82,7 @@ def _divided(
     def emission(b: Builder, initial: dict[int, ir.Value]) -> None:
         parallel = [dim for dim in range(nest.rank) if not nest.reduction[dim]]
         dims = [(dim, multiples.get(dim, 1)) for dim in parallel]
-        split = choose_split(nest, dims, target.num_cores)
-        if split is None:
-            emit(nest, b, initial)
-            return
-        emit_split(b, nest, *split, target.num_cores, lambda piece: emit(piece, b, initial))
+        emit_divided(b, nest, dims, target.num_cores, lambda piece: emit(piece, b, initial))
 
     return emission
 
@@ -103,14 +99,10 @@ def contraction_strategy(contraction: Contraction, target: CPUTarget) -> Emissio
         # Pieces of many columns share no work; rows would each pack all of B.
         dims = [(dim, 1) for dim in con.outer] + [(con.column, 64)]
         dims += [(con.row, 8)] if con.row is not None else []
-        split = choose_split(con.nest, dims, target.num_cores)
-        if split is None:
-            _emit_product(b, con, target, start)
-            return
-        emit_split(
+        emit_divided(
             b,
             con.nest,
-            *split,
+            dims,
             target.num_cores,
             lambda piece: _emit_product(b, replace(con, nest=piece), target, start),
         )

@@ -118,3 +118,42 @@ def test_cheap_nests_are_divided_for_what_they_move(rows: int, divided: bool) ->
     c = np.zeros(shape, np.float32)
     compiled(a, c)
     np.testing.assert_array_equal(c, 2 * a)
+
+
+@pytest.mark.parametrize("num_cores", [2, 3])
+def test_products_of_sizes_known_at_run_time(num_cores: int) -> None:
+    kernel = KernelText(
+        {"a": memref([None, None]), "b": memref([None, None]), "c": memref([None, None])}
+    )
+    kernel.fill("c", "0.0")
+    kernel.generic(
+        [("a", "d0, d2"), ("b", "d2, d1"), ("c", "d0, d1")],
+        1,
+        "ppr",
+        ["%p = arith.mulf %x0, %x1 : f32", "%s = arith.addf %x2, %p : f32"],
+        "%s : f32",
+    )
+    compiled = compile_kernel(kernel, num_cores=num_cores)
+    assert "scf.parallel" in compiled.vector_text
+    rng = np.random.default_rng(2)
+    for m, n, k in [(5, 7, 3), (0, 4, 2), (130, 257, 100), (200, 130, 90), (1, 900, 1300)]:
+        a, b = (rng.standard_normal(s).astype(np.float32) for s in ((m, k), (k, n)))
+        c = np.full((m, n), np.nan, np.float32)
+        compiled(a, b, c)
+        np.testing.assert_allclose(c, a.astype(np.float64) @ b, rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize(("write", "expected"), [(exponential, np.exp), (transpose, np.transpose)])
+def test_nests_of_sizes_known_at_run_time(
+    write: Callable[[KernelText], None], expected: Callable[[np.ndarray], np.ndarray]
+) -> None:
+    kernel = KernelText({"a": memref([None, None]), "c": memref([None, None])})
+    write(kernel)
+    compiled = compile_kernel(kernel, num_cores=3)
+    assert "scf.parallel" in compiled.vector_text
+    rng = np.random.default_rng(0)
+    for shape in [(0, 3), (1, 1), (17, 9), (1, 70001), (301, 300), (700, 129)]:
+        a = rng.standard_normal(shape).astype(np.float32)
+        c = np.full(expected(a).shape, np.nan, np.float32)
+        compiled(a, c)
+        np.testing.assert_allclose(c, expected(a), rtol=1e-5)
