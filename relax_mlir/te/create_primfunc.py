@@ -31,7 +31,7 @@ from relax_mlir.tir.expr import (
 )
 from relax_mlir.tir.function import PrimFunc
 
-__all__ = ["Created", "Storage", "create_for_schedule", "create_prim_func"]
+__all__ = ["Created", "Storage", "UniqueNames", "create_for_schedule", "create_prim_func"]
 
 _LAYOUT_FREE = "layout_free_placeholders"
 
@@ -83,7 +83,7 @@ def create_for_schedule(ops: Sequence[Tensor | Var], name: str, storage: Storage
     return Created(function, creator.blocks, creator.buffers)
 
 
-class _Names:
+class UniqueNames:
     """Hands out names that are not taken yet: compute, compute_1, ..."""
 
     def __init__(self) -> None:
@@ -105,8 +105,8 @@ class _Creator:
         self._for_schedule = storage is not None
         self.blocks: dict[Operation, list[str]] = {}
         self.buffers: dict[Tensor, Buffer] = {}
-        self._buffer_names = _Names()
-        self._block_names = _Names()
+        self._buffer_names = UniqueNames()
+        self._block_names = UniqueNames()
 
     def create(self, ops: Sequence[Tensor | Var]) -> PrimFunc:
         for op in ops:

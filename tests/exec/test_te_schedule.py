@@ -380,13 +380,21 @@ def test_what_is_refused_says_why() -> None:
         tvm.build(s)
 
 
+def test_spatial_and_reduction_loops_fused() -> None:
+    a, b = row_sums(4, 6)
+    s = te.create_schedule(b.op)
+    fused = s[b].fuse(b.op.axis[0], b.op.reduce_axis[0])
+    assert fused.iter_type == fused.CommReduce
+    s[b].split(fused, factor=5)
+    x = random(4, 6)
+    check(s, [a, b], [x], x.sum(1))
+
+
 def test_refused_on_reductions() -> None:
     _, b = row_sums(4, 6)
     s = te.create_schedule(b.op)
     (i,), (k,) = b.op.axis, b.op.reduce_axis
     with pytest.raises(ScheduleError, match="rfactor gives each of them"):
         s[b].parallel(k)
-    with pytest.raises(ScheduleError, match="a spatial and a reduction loop"):
-        s[b].fuse(i, k)
     with pytest.raises(ScheduleError, match="i is no reduction loop"):
         s.rfactor(b, i)

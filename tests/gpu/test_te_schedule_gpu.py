@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 import relax_mlir as tvm
 from relax_mlir import te
 from relax_mlir.tir.expr import IterVar
+from relax_mlir.topi.utils import get_const_tuple
 from tests.exec.te_schedule_programs import chain, check, product, random, row_sums
 
 
@@ -106,3 +109,104 @@ def test_fewer_iterations_than_threads() -> None:
     assert 'thread="threadIdx.x"' in tvm.lower(s, [a, c]).script()
     x = random(4, 10)
     check(s, [a, c], [x], np.asarray((x + 1) * 2), target="cuda")
+
+
+# -- tensor cores -----------------------------------------------------------------------------
+
+TILE = 16
+
+
+def fragment(tensor: te.Tensor, scope: str) -> tvm.tir.Buffer:
+    """A buffer for one tile of a tensor, somewhere in a storage scope."""
+    return tvm.tir.decl_buffer(
+        tensor.shape, tensor.dtype, scope=scope, data_alignment=32, offset_factor=TILE * TILE
+    )
+
+
+def number(buffer: Any) -> Any:
+    """Which of the tiles in the storage a buffer is."""
+    return buffer.elem_offset // (TILE * TILE)
+
+
+def moved(source: str, target: str, dtype: str) -> te.TensorIntrin:
+    """A tile copied between memory and the fragments of a warp."""
+    a = te.placeholder((TILE, TILE), dtype, "a")
+    b = te.compute((TILE, TILE), lambda i, j: a[i, j], name="b")
+    loads = target.startswith("wmma")
+
+    def statements(ins: list[Any], outs: list[Any]) -> Any:
+        tile, memory = (outs[0], ins[0]) if loads else (ins[0], outs[0])
+        name = "tvm_load_matrix_sync" if loads else "tvm_store_matrix_sync"
+        address = memory.access_ptr("r" if loads else "w")
+        sizes = (TILE, TILE, TILE, number(tile))
+        return tvm.tir.call_intrin(
+            "handle", f"tir.{name}", tile.data, *sizes, address, TILE, "row_major"
+        )
+
+    return te.decl_tensor_intrin(b.op, statements, binds={a: fragment(a, source),
+                                                          b: fragment(b, target)})  # fmt: skip
+
+
+def multiplied() -> te.TensorIntrin:
+    """The product of two tiles, added to a third one."""
+    a, b = (te.placeholder((TILE, TILE), "float16", n) for n in "ab")
+    k = te.reduce_axis((0, TILE), "k")
+    c = te.compute(
+        (TILE, TILE),
+        lambda i, j: te.sum(a[i, k].astype("float32") * b[k, j].astype("float32"), axis=k),
+        name="c",
+    )
+
+    def statements(ins: list[Any], outs: list[Any]) -> Any:
+        (x, y), (z,) = ins, outs
+        start = tvm.tir.call_intrin(
+            "handle", "tir.tvm_fill_fragment", z.data, TILE, TILE, TILE, number(z), 0.0
+        )
+        update = tvm.tir.call_intrin(
+            "handle", "tir.tvm_mma_sync", *[p for t in (z, x, y, z) for p in (t.data, number(t))]
+        )
+        return update, start, update
+
+    scopes = ("wmma.matrix_a", "wmma.matrix_b", "wmma.accumulator")
+    binds = {t: fragment(t, scope) for t, scope in zip((a, b, c), scopes, strict=True)}
+    return te.decl_tensor_intrin(c.op, statements, binds=binds)
+
+
+def test_tensor_cores() -> None:
+    tiles, depth = 2, 3
+    a = te.placeholder((tiles, depth, TILE, TILE), "float16", "A")
+    b = te.placeholder((depth, tiles, TILE, TILE), "float16", "B")
+    ko, ki = te.reduce_axis((0, depth), "ko"), te.reduce_axis((0, TILE), "ki")
+    c = te.compute(
+        (tiles, tiles, TILE, TILE),
+        lambda m, n, i, j: te.sum(
+            a[m, ko, i, ki].astype("float32") * b[ko, n, ki, j].astype("float32"), axis=[ko, ki]
+        ),
+        name="C",
+    )
+    s = te.create_schedule(c.op)
+    shared = [s.cache_read(t, "shared", [c]) for t in (a, b)]
+    scopes = ("wmma.matrix_a", "wmma.matrix_b")
+    own = [s.cache_read(t, scope, [c]) for t, scope in zip(shared, scopes, strict=True)]
+    sums = s.cache_write(c, "wmma.accumulator")
+    m, n, i, _ = s[c].op.axis
+    s[c].bind(m, te.thread_axis("blockIdx.x"))
+    s[c].bind(n, te.thread_axis("threadIdx.y"))
+    s[sums].compute_at(s[c], n)
+    rows, columns, inner_i, inner_j = s[sums].op.axis
+    s[sums].reorder(ko, rows, columns, inner_i, inner_j, ki)
+    for tile in own:
+        s[tile].compute_at(s[sums], ko)
+    for cache in shared:
+        s[cache].compute_at(s[sums], ko)
+        fused = s[cache].fuse(*s[cache].op.axis)
+        _, thread = s[cache].split(fused, factor=32)
+        s[cache].bind(thread, te.thread_axis("threadIdx.x"))
+    for tile, scope in zip(own, scopes, strict=True):
+        s[tile].tensorize(s[tile].op.axis[-2], moved("shared", scope, "float16"))
+    s[sums].tensorize(inner_i, multiplied())
+    s[c].tensorize(i, moved("wmma.accumulator", "global", "float32"))
+    x, y = random(*get_const_tuple(a.shape)), random(*get_const_tuple(b.shape))
+    x, y = x.astype("float16"), y.astype("float16")
+    expected = np.einsum("mkij,knjl->mnil", x.astype("float32"), y.astype("float32"))
+    check(s, [a, b, c], [x, y], expected, target="cuda")

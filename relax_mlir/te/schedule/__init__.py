@@ -29,9 +29,11 @@ from relax_mlir.te.schedule.relations import Fuse, Singleton, Split
 from relax_mlir.te.schedule.schedule import Schedule, create_schedule
 from relax_mlir.te.schedule.stage import Stage
 from relax_mlir.te.schedule.tensor_intrin import TensorIntrin, decl_tensor_intrin
+from relax_mlir.tir.buffer import Buffer
+from relax_mlir.tir.expr import IterVar
 
 __all__ = [
-    "AutoInlineBroadcast", "AutoInlineElemWise", "AutoInlineInjective", "Fuse", "Group", "Schedule",
-    "Singleton", "Split", "Stage", "TensorIntrin", "create_schedule", "decl_tensor_intrin",
-    "lower_schedule",
+    "AutoInlineBroadcast", "AutoInlineElemWise", "AutoInlineInjective", "Buffer", "Fuse", "Group",
+    "IterVar", "Schedule", "Singleton", "Split", "Stage", "TensorIntrin", "create_schedule",
+    "decl_tensor_intrin", "lower_schedule",
 ]  # fmt: skip

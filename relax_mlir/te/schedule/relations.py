@@ -70,13 +70,8 @@ def _name(value: object) -> str:
 
 
 def made_axis(name: str, *of: IterVar) -> IterVar:
-    """A loop made of others: it reduces when they do."""
-    kinds = {axis.iter_type for axis in of}
-    if len(kinds) > 1:
-        names = " and ".join(axis.var.name for axis in of)
-        raise ScheduleError(f"fuse: {names} are a spatial and a reduction loop",
-                            hint="fuse loops of one kind")  # fmt: skip
-    return IterVar(None, Var(name, of[0].var.dtype), of[0].iter_type)
+    """A loop made of others: it reduces when one of them does."""
+    return IterVar(None, Var(name, of[0].var.dtype), max(axis.iter_type for axis in of))
 
 
 def extent_of(axis: IterVar, steps: Sequence[Step]) -> PrimExpr:

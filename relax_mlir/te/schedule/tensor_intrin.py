@@ -10,7 +10,7 @@ from typing import Any
 
 from relax_mlir import mlir
 from relax_mlir.errors import ScheduleError
-from relax_mlir.te.create_primfunc import Storage, create_for_schedule
+from relax_mlir.te.create_primfunc import Storage, UniqueNames, create_for_schedule
 from relax_mlir.te.tensor import ComputeOp, Operation, PlaceholderOp, Tensor
 from relax_mlir.tir import tensor_intrin as tir_intrin
 from relax_mlir.tir.buffer import Buffer, decl_buffer
@@ -142,10 +142,12 @@ def decl_tensor_intrin(
     inputs = tuple(op.input_tensors)
     tensors = [*inputs, *(op.output(i) for i in range(op.num_outputs))]
     options = dict(default_buffer_params or {})
-    buffers = tuple(
+    names = UniqueNames()
+    bound = [
         (binds or {}).get(tensor) or decl_buffer(tensor.shape, tensor.dtype, tensor.name, **options)
         for tensor in tensors
-    )
+    ]
+    buffers = tuple(_as_part(buffer, names.fresh(buffer.name)) for buffer in bound)
     made = fcompute(list(buffers[: len(inputs)]), list(buffers[len(inputs) :]))
     parts = list(made) if isinstance(made, (list, tuple)) else [made]
     body, init, update = [*(_statement(part) for part in parts), None, None][:3]
@@ -153,6 +155,24 @@ def decl_tensor_intrin(
         raise ScheduleError(f"decl_tensor_intrin: {name} gives {len(parts)} statements; one is "
                             "expected, or (whole, start, update)")  # fmt: skip
     return TensorIntrin(name, op, inputs, buffers, body, init, update)
+
+
+def _as_part(buffer: Buffer, name: str) -> Buffer:
+    """The buffer as a parameter of that name, with a variable for the place of its first element
+    where it may lie inside of another."""
+    anywhere = buffer.offset_factor and buffer.elem_offset is None
+    if not anywhere and name == buffer.name:
+        return buffer
+    return Buffer(
+        name,
+        buffer.shape,
+        buffer.dtype,
+        buffer.scope(),
+        buffer.strides,
+        Var(f"{name}_elem_offset") if anywhere else buffer.elem_offset,
+        buffer.data_alignment,
+        buffer.offset_factor,
+    )
 
 
 def _statement(part: Any) -> Statement | None:
