@@ -41,7 +41,7 @@ _NAMES = {
     "from_source": "script",
 }
 _MODULES = (
-    "contrib dialects dlight driver errors instrument ir lowering mlir relax runtime script target "
+    "contrib dialects dlight driver errors instrument ir lowering mlir relax rpc runtime script target "
     "te testing tir tools topi transform"
 ).split()
 

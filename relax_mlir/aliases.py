@@ -23,6 +23,7 @@ MODULES = {
         for tir in ("tir", "s_tir")
         for part in ("", ".analysis", ".base", ".cpu", ".gpu")
     },
+    "support": "contrib",
     "nd": "runtime.ndarray",
     "runtime.nd": "runtime.ndarray",
     "ir.transform": "transform",

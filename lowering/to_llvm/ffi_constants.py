@@ -8,8 +8,7 @@ from math import prod
 from relax_mlir.lowering.passes import ModuleState
 from relax_mlir.lowering.relax_to_host.host_function import CONSTANTS
 from relax_mlir.lowering.to_llvm.ffi_abi import MANAGED, dtype_word
-from relax_mlir.lowering.to_llvm.ffi_signature import symbol_name
-from relax_mlir.mlir import ir
+from relax_mlir.lowering.to_llvm.ffi_strings import merge, symbol_name_or_none
 
 __all__ = ["LOADER", "add_constant_loader"]
 
@@ -49,11 +48,7 @@ def add_constant_loader(state: ModuleState, blob: str, layout: Layout) -> None:
     for index, (shape, dtype, offset) in enumerate(layout):
         lines += _load_one(index, shape, dtype, offset)
     lines += ["  llvm.return", "}"]
-    _merge(state, "\n".join(lines))
-
-
-def symbol_name_or_none(op: ir.OpView) -> str | None:
-    return symbol_name(op.operation) if "sym_name" in op.operation.attributes else None
+    merge(state, "\n".join(lines))
 
 
 def _zeroed(symbol: str, kind: str) -> str:
@@ -107,13 +102,3 @@ def _load_one(index: int, shape: Sequence[int], dtype: str, offset: int) -> list
         f"%slot{i}) : (!llvm.ptr, i32, i32, !llvm.ptr) -> i32"
     )
     return lines
-
-
-def _merge(state: ModuleState, text: str) -> None:
-    present = {symbol_name_or_none(op) for op in state.module.body.operations}
-    made = ir.Module.parse(text)
-    for op in list(made.body.operations):
-        name = symbol_name_or_none(op)
-        if name is None or name not in present:
-            op.operation.detach_from_parent()
-            state.module.body.append(op)

@@ -1,5 +1,5 @@
 """Helpers around compiled programs (TVM: `tvm.contrib`)."""
 
-from relax_mlir.contrib import cc, utils
+from relax_mlir.contrib import cc, tar, utils
 
-__all__ = ["cc", "utils"]
+__all__ = ["cc", "tar", "utils"]

@@ -8,6 +8,7 @@ function is asked for, or into a shared library by `export_library`.
 from __future__ import annotations
 
 import ctypes
+import json
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -25,7 +26,14 @@ from relax_mlir.runtime.device_code import DeviceCode
 from relax_mlir.runtime.engine import Engine
 from relax_mlir.runtime.tensor import Tensor, constant_tensor, tensor
 
-__all__ = ["Code", "CompiledCode", "FunctionInfo"]
+__all__ = [
+    "Code",
+    "CompiledCode",
+    "FunctionInfo",
+    "entry_of",
+    "functions_text",
+    "read_functions",
+]
 
 
 @dataclass(frozen=True)
@@ -35,6 +43,30 @@ class FunctionInfo:
     name: str
     kind: str
     parameters: tuple[str, ...]
+
+
+def functions_text(functions: Mapping[str, FunctionInfo]) -> str:
+    """What is known of functions, as a library carries it."""
+    return json.dumps([[f.name, f.kind, f.parameters] for f in functions.values()])
+
+
+def read_functions(text: str) -> dict[str, FunctionInfo]:
+    """The functions that `functions_text` wrote down."""
+    found = [FunctionInfo(name, kind, tuple(rest)) for name, kind, rest in json.loads(text)]
+    return {info.name: info for info in found}
+
+
+def entry_of(functions: Mapping[str, FunctionInfo]) -> str:
+    """The function that calling a module calls: `main`, or the only one.
+
+    Raises Error when there is no such function.
+    """
+    if "main" in functions:
+        return "main"
+    if len(functions) == 1:
+        return next(iter(functions))
+    names = ", ".join(functions) or "none"
+    raise Error(f"the module has no entry function: none is called 'main'; it has {names}")
 
 
 @dataclass(kw_only=True)
@@ -81,13 +113,8 @@ class Code(ABC):
         return found
 
     def entry_name(self) -> str:
-        """The function that calling the module calls: `main`, or the only one."""
-        if "main" in self.functions:
-            return "main"
-        if len(self.functions) == 1:
-            return next(iter(self.functions))
-        names = ", ".join(self.functions) or "none"
-        raise Error(f"the module has no entry function: none is called 'main'; it has {names}")
+        """The function that calling the module calls."""
+        return entry_of(self.functions)
 
     def text(self) -> str:
         """The module as MLIR text."""
@@ -177,3 +204,5 @@ class CompiledCode(Code):
 
 
 SET_CONSTANTS = "__relax_set_constants"
+FUNCTIONS = "__relax_functions"
+"""The function of a library that tells which others it has."""

@@ -79,12 +79,7 @@ class VMExecutable(Executable):
 
     def stats(self) -> str:
         """The functions of the executable, one a line with its parameters."""
-        lines = ["Relax executable:"]
-        for name in self.mod.function_names():
-            info = self.mod.function_info(name)
-            assert info is not None
-            lines.append(f"  {info.kind} function {name}({', '.join(info.parameters)})")
-        return "\n".join(lines)
+        return self.mod.stats()
 
     @classmethod
     def of(cls, other: Executable) -> VMExecutable:

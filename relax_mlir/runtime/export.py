@@ -21,17 +21,20 @@ from typing import Any
 import numpy as np
 
 from relax_mlir import mlir
+from relax_mlir.contrib.tar import tar
 from relax_mlir.errors import CompileError
 from relax_mlir.lowering.passes import ModuleState
 from relax_mlir.lowering.to_llvm.ffi_constants import LOADER, add_constant_loader
 from relax_mlir.lowering.to_llvm.ffi_device_code import add_device_code
+from relax_mlir.lowering.to_llvm.ffi_strings import add_string_function
 from relax_mlir.lowering.to_llvm.link_ffi_support import LinkFFISupport
 from relax_mlir.runtime import numpy_bridge as bridge
-from relax_mlir.runtime.compiled_code import Code
+from relax_mlir.runtime.compiled_code import FUNCTIONS, Code, functions_text
 from relax_mlir.runtime.engine import Engine, makes_closures, openmp_library, uses_openmp
 
-__all__ = ["constant_name", "constants_path", "export_library"]
+__all__ = ["ARCHIVE", "constant_name", "constants_path", "export_library"]
 
+ARCHIVE = ".tar"
 _BLOB = "__relax_blob"
 _ALIGNMENT = 64
 
@@ -47,7 +50,14 @@ def export_library(
     """Write the shared library `path`; returns what `fcompile` returns.
 
     With `constants_beside` the constants are in `<path>.safetensors`, which `load_module` reads.
+    A `path` that ends in `.tar` is an archive that holds the library.
     """
+    if path.endswith(ARCHIVE) and fcompile is None:
+        with tempfile.TemporaryDirectory(dir=workspace_dir) as folder:
+            inner = str(Path(folder) / f"{Path(path).stem}.so")
+            export_library(code, inner, None, addons, workspace_dir, constants_beside)
+            tar(path, [str(file) for file in Path(folder).iterdir()])
+        return None
     beside = constants_beside and len(code.constants) > 0
     if beside:
         from relax_mlir.runtime.params import save_param_dict_to_file
@@ -101,6 +111,7 @@ def write_object(code: Code, path: str, embed: bool = True) -> str:
 
             text = device_code_text(code.device_code, len(code.constants))
             add_device_code(state, text, len(code.constants))
+        add_string_function(state, FUNCTIONS, functions_text(code.functions))
         engine = Engine(
             state.module,
             opt_level=compiled.opt_level,

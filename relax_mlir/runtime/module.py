@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+import atexit
 import os
+import shutil
+import tempfile
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from relax_mlir.contrib.tar import untar
 from relax_mlir.errors import Error
 from relax_mlir.runtime.benchmark import BenchmarkResult, time_function
-from relax_mlir.runtime.compiled_code import SET_CONSTANTS, Code, FunctionInfo
+from relax_mlir.runtime.compiled_code import (
+    FUNCTIONS,
+    SET_CONSTANTS,
+    Code,
+    FunctionInfo,
+    entry_of,
+    read_functions,
+)
 from relax_mlir.runtime.device import require_present
 from relax_mlir.runtime.device_api.device_function import DeviceFunction
 from relax_mlir.runtime.device_module import DeviceModule
@@ -21,10 +32,9 @@ __all__ = ["Module", "load_module", "system_lib"]
 class _Library:
     """The functions of a shared library, through tvm_ffi."""
 
-    functions: dict[str, FunctionInfo] = {}
-
     def __init__(self, path: str) -> None:
         self.library = tvm_ffi.load_module(path)
+        self.functions = self._read_functions()
         # It knows MLIR, which a library for the CPU does without.
         from relax_mlir.runtime.device_api.library import DeviceLibrary
 
@@ -50,12 +60,20 @@ class _Library:
         self.library.get_function(SET_CONSTANTS)(*tensors)
         return tensors
 
+    def _read_functions(self) -> dict[str, FunctionInfo]:
+        """What the library says of its functions; nothing where others made it."""
+        try:
+            reader = self.library.get_function(FUNCTIONS)
+        except (AttributeError, RuntimeError, ValueError):
+            return {}
+        return read_functions(str(reader()))
+
     def function(self, name: str) -> Any:
         found = self.library.get_function(name)
         return found if self.device_library is None else DeviceFunction(self.device_library, name)
 
     def entry_name(self) -> str:
-        return "main"
+        return entry_of(self.functions) if self.functions else "main"
 
 
 class Module:
@@ -120,7 +138,16 @@ class Module:
                     continue
                 if module.implements_function(name, query_imports=True):
                     return module.get_function(name, query_imports=True)
+        if name == "stats" and name not in self._code.functions:
+            return self.stats
         return self._code.function(name)
+
+    def stats(self) -> str:
+        """The functions of the module, one a line with its parameters; `mod["stats"]()` of TVM."""
+        lines = ["Relax executable:"]
+        for info in self._code.functions.values():
+            lines.append(f"  {info.kind} function {info.name}({', '.join(info.parameters)})")
+        return "\n".join(lines)
 
     def implements_function(self, name: str, query_imports: bool = False) -> bool:
         """True when the module has a function of that name."""
@@ -131,7 +158,8 @@ class Module:
         return True
 
     def function_info(self, name: str) -> FunctionInfo | None:
-        """Kind and parameter names of a function; None when they are not known (a library)."""
+        """Kind and parameter names of a function; None when there is none of that name, or it is
+        not known (in a library that others made)."""
         return self._code.functions.get(name)
 
     def function_names(self) -> list[str]:
@@ -260,7 +288,21 @@ def load_module(path: str | os.PathLike[str]) -> Module:
     name = os.fspath(path)
     if not os.path.exists(name):
         raise FileNotFoundError(f"load_module: no such file: {name}")
-    return Module(_Library(os.path.abspath(name)))
+    return Module(_Library(_unpacked(name) if name.endswith(".tar") else os.path.abspath(name)))
+
+
+def _unpacked(archive: str) -> str:
+    """The library in an archive, in a folder that lives as long as the process.
+
+    Raises Error when there is not one.
+    """
+    folder = tempfile.mkdtemp(prefix="relax_mlir_")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    untar(archive, folder)
+    found = [name for name in sorted(os.listdir(folder)) if name.endswith(".so")]
+    if len(found) != 1:
+        raise Error(f"load_module: {archive} holds {len(found)} libraries, not one")
+    return os.path.join(folder, found[0])
 
 
 def system_lib(symbol_prefix: str = "") -> Any:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import relax_mlir as tvm
-from relax_mlir import relax, tir
+from relax_mlir import IRModule, relax, tir
 from relax_mlir.relax.frontend import nn
 from relax_mlir.script import ir as I
 from relax_mlir.script import relax as R
@@ -90,3 +91,38 @@ def test_external_functions_are_called_from_modules() -> None:
 
     module, _ = Model().export_tvm({"forward": {"x": nn.spec.Tensor((2, 3), "float32")}})
     assert 'R.call_dps_packed("env.linear", (x,)' in module.script()
+
+
+def test_a_local_session_runs_what_was_uploaded(tmp_path: Path) -> None:
+    module = IRModule({"scale": Scale["main"].with_attr("global_symbol", "scale")})
+    path = str(tmp_path / "library.tar")
+    tvm.compile(module, "llvm").export_library(path)
+    remote = tvm.rpc.LocalSession()
+    remote.upload(path)
+    function = remote.load_module("library.tar")
+    device = remote.cpu()
+    a = tvm.runtime.tensor(np.arange(8, dtype="float32"), device)
+    b = tvm.runtime.tensor(np.zeros(8, "float32"), device)
+    function(a, b)
+    np.testing.assert_array_equal(b.numpy(), 2 * np.arange(8))
+    assert function.time_evaluator("scale", device, number=2)(a, b).mean > 0
+    remote.upload(b"text", "notes.txt")
+    assert remote.download("notes.txt") == b"text"
+    remote.remove("notes.txt")
+    with pytest.raises(FileNotFoundError):
+        remote.download("notes.txt")
+    with pytest.raises(ValueError, match="need a target"):
+        remote.upload(b"text")
+
+
+def test_sessions_on_other_machines_are_refused() -> None:
+    with pytest.raises(tvm.errors.Error, match="no sessions on other machines"):
+        tvm.rpc.connect("192.0.2.1", 9090)
+
+
+def test_an_archive_holds_one_library(tmp_path: Path) -> None:
+    note = tmp_path / "note.txt"
+    note.write_text("nothing")
+    tvm.contrib.tar.tar(str(tmp_path / "empty.tar"), str(note))
+    with pytest.raises(tvm.errors.Error, match="holds 0 libraries"):
+        tvm.runtime.load_module(tmp_path / "empty.tar")

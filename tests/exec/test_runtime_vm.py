@@ -177,6 +177,15 @@ def test_library_in_a_virtual_machine(library: Path) -> None:
         module.inspect_source()
 
 
+def test_library_tells_its_functions(library: Path) -> None:
+    module = runtime.load_module(library)
+    info = module.function_info("main")
+    assert info is not None
+    assert (info.kind, len(info.parameters)) == ("relax", 1)
+    assert "relax function main(" in module["stats"]()
+    assert module.function_info("stats") is None
+
+
 def test_missing_library(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="no such file"):
         runtime.load_module(tmp_path / "none.so")
