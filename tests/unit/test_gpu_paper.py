@@ -98,6 +98,17 @@ def test_work_of_banks(padding: int, conflicts: int) -> None:
     assert work_of(main).bank_conflicts == conflicts
 
 
+@pytest.mark.parametrize("expression", ["R.matmul(x, y)", "R.matmul(x, R.permute_dims(y))"])
+def test_tiles_for_tensor_cores_are_fetched_in_whole_sectors(expression: str) -> None:
+    """However the second operand lies in memory."""
+    size = (256, 256)
+    problem = GpuProblem("", expression, (size, size), size, np.matmul, lambda _: None, "float16")
+    target = {"kind": "cuda", "arch": "sm_80"}
+    code = relax_mlir.compile(problem.module(), target=target).mod.code.device_code
+    (work,) = (work for work in kernel_works(code).values() if work.tensor_flops)
+    assert work.tensor_flops == 2 * 256**3 and work.coalescing == 1
+
+
 def test_sizes_that_are_not_known_have_no_work() -> None:
     code = relax_mlir.build(vector_add(), target="cuda").mod.code.device_code
     with pytest.raises(ValueError, match="main_kernel is launched over sizes"):

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from relax_mlir import mlir
+from relax_mlir.dlight.analysis.access import detect_dominant_read
 from relax_mlir.dlight.analysis.common_analysis import has_reduction, normalize_prim_func
 from relax_mlir.dlight.gpu.base import GPUScheduleRule
 from relax_mlir.dlight.gpu.matmul_form import (
@@ -19,7 +21,7 @@ from relax_mlir.dlight.gpu.matmul_form import (
 )
 from relax_mlir.target import Target
 from relax_mlir.tir import PrimFunc
-from relax_mlir.tir.schedule import BlockRV, LoopRV, Schedule
+from relax_mlir.tir.schedule import BlockRV, LoopRV, Schedule, nest
 from relax_mlir.tir.tensor_intrin import cuda, mma
 
 DO_NOT_TENSORIZE = "dlight.do_not_tensorize"
@@ -146,12 +148,16 @@ def _schedule(sch: Schedule, block: BlockRV, kind: _Kind) -> None:
     for axis, loop in axes.items():
         sch.bind(loop, axis)
     for number in (0, 1):
-        inline_producers(sch, _fetch(sch, outer, number, k0, kind))
+        _fetch(sch, outer, number, k0, kind)
     staged = _use_fragments(sch, block, outer, (k0, k1, warp), kind)
     inline_consumers(sch, staged)
     _, lane, vector = sch.split(sch.fuse(*sch.get_loops(staged)[-2:]), [None, _WARP, _LANES])
     sch.bind(lane, "threadIdx.x")
     sch.vectorize(vector)
+    # The next slice's tiles are on their way while a slice is multiplied.
+    sch.annotate(k0, "software_pipeline_stage", [0, 0, 1])
+    sch.annotate(k0, "software_pipeline_order", [0, 1, 2])
+    sch.annotate(k0, "software_pipeline_async_stages", [0])
 
 
 def _use_fragments(
@@ -199,18 +205,35 @@ def _in_fragments(columns: int, layout: Layout) -> Callable[[Any, Any, Any], lis
     return place
 
 
-def _fetch(sch: Schedule, block: BlockRV, number: int, k0: LoopRV, kind: _Kind) -> BlockRV:
-    """Let the threads of a block bring an operand's tile into shared memory."""
+def _fetch(sch: Schedule, block: BlockRV, number: int, k0: LoopRV, kind: _Kind) -> None:
+    """Let the threads of a block bring an operand's tile into shared memory, neighbours what lies
+    beside each other in the operand."""
     fetch = sch.cache_read(block, number, _SCOPE)
     sch.compute_at(fetch, k0)
-    fused = sch.fuse(*sch.get_loops(fetch)[-2:])
-    _, warp, lane, vector = sch.split(fused, [None, _FRAGMENT, _WARP, _LANES])
+    inline_producers(sch, fetch)
+    row, column = sch.get_loops(fetch)[-2:]
+    by_rows = _walks_rows_fastest(sch, fetch)
+    if by_rows:
+        sch.reorder(column, row)
+    fused = sch.fuse(*((column, row) if by_rows else (row, column)))
+    lanes = 1 if by_rows else _LANES
+    _, warp, lane, vector = sch.split(fused, [None, _FRAGMENT, _WARP, lanes])
     sch.bind(lane, "threadIdx.x")
     sch.bind(warp, "threadIdx.y")
     sch.vectorize(vector)
     factor, offset = kind.align
     sch.storage_align(fetch, 0, axis=-2, factor=factor, offset=offset)
-    return fetch
+
+
+def _walks_rows_fastest(sch: Schedule, fetch: BlockRV) -> bool:
+    """Whether the elements of a tile's column lie beside each other in memory, as those of B do
+    that is no transpose."""
+    with mlir.scope():
+        op = sch.get(fetch)
+        read = detect_dominant_read(op)
+        last = None if read is None or not read.region else read.region[-1][0]
+        rows = nest.iter_vars(op)[-2]
+        return last is not None and last.uses(rows)
 
 
 def _split_into_fragments(sch: Schedule, block: BlockRV, columns: int) -> LoopRV:
