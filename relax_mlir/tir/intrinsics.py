@@ -8,7 +8,7 @@ from __future__ import annotations
 import builtins
 import math as _math
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from relax_mlir.dialects import dtypes
 from relax_mlir.errors import Error
@@ -24,6 +24,9 @@ from relax_mlir.tir.expr import (
     lanes_of,
     scalar_dtype,
 )
+
+if TYPE_CHECKING:
+    from relax_mlir.ir.function import GlobalVar
 
 
 def _is_float(x: PrimExpr) -> bool:
@@ -310,6 +313,11 @@ def call_extern(dtype: object, func_name: str, *args: Any) -> PrimExpr:
 def call_pure_extern(dtype: object, func_name: str, *args: Any) -> PrimExpr:
     """Call a C function without side effects."""
     return Call(dtype, "call_pure_extern", [StringImm(func_name), *args])
+
+
+def call_tir(global_var: GlobalVar, *args: Any) -> PrimExpr:
+    """Call another TensorIR function of the module, for its effects."""
+    return Call("void", "call_function", [StringImm(global_var.name_hint), *args])
 
 
 def call_packed(func_name: str, *args: Any) -> PrimExpr:

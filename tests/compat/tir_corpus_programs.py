@@ -390,6 +390,18 @@ def func(A: T.Buffer((32,), "float32")):
         T.launch_thread(tx, 8)
         A[place] = A[place] + T.Cast("float32", tx)
 """,
+    "a function called by its name in the module": """
+@I.ir_module
+class Module:
+    @T.prim_func
+    def main(A: T.Buffer((4,), "float32")):
+        tvm.tir.call_tir(Module.fill, A.data)
+        Module.fill(A.data)
+
+    @T.prim_func
+    def fill(data: T.handle("float32")):
+        T.evaluate(0)
+""",
     "fragments": """
 @T.prim_func
 def func(A: T.Buffer((8, 8), "float32", scope="metal.simdgroup"), B: T.Buffer((8, 8), "float32")):
