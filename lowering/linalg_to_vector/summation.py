@@ -29,13 +29,15 @@ def blocked_sum(
     empty: ir.Value,
     step: Callable[[Index, list[ir.Value]], list[ir.Value]],
     add: Callable[[ir.Value, ir.Value], ir.Value],
+    longest: int = _LONGEST,
 ) -> list[ir.Value]:
     """`values` with `terms` more terms each, which `step(position, sums)` adds to sums.
 
-    empty: what sums begin with.  The values wait in memory while a block is summed: there are more
-    than registers, and LLVM spills those that a loop does not need.
+    empty: what sums begin with.  longest: about so many terms are a block.  The values wait in
+    memory while a block is summed: there are more than registers, and LLVM spills those that a loop
+    does not need.
     """
-    block = summation_block(terms)
+    block = summation_block(terms, longest)
 
     def one_block(low: Index, carried: list[ir.Value]) -> list[ir.Value]:
         high = b.minimum(b.add(low, block), terms)

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import isqrt
+from typing import TypeGuard
 
 from relax_mlir.lowering.linalg_to_vector.body import (
     Combiner,
@@ -26,10 +28,13 @@ from relax_mlir.lowering.linalg_to_vector.body import (
 from relax_mlir.lowering.linalg_to_vector.builder import Builder, Index, next_power_of_two
 from relax_mlir.lowering.linalg_to_vector.cpu_target import CPUTarget
 from relax_mlir.lowering.linalg_to_vector.loop_nest import ONE, ZERO, Access, LoopNest
+from relax_mlir.lowering.linalg_to_vector.summation import blocked_sum
 from relax_mlir.mlir import ir
 
 __all__ = ["VectorPlan", "emit_vector_nest", "plan_vector_nest"]
 
+# Sums of so many terms are made of blocks, of not fewer than so many terms.
+_LONG_SUM, _SHORTEST_BLOCK = 48, 8
 # A size that is only known at run time is taken for a large one.
 _ASSUMED_DYNAMIC_EXTENT = 1 << 20
 
@@ -294,7 +299,22 @@ class _Emitter:
             at = self._advance(accesses, dims[0], position)
             return self._reduce(dims[1:], at, carried, step)
 
-        return self.b.carried_loop(0, self.extents[dims[0]], 1, values, body)
+        extent = self.extents[dims[0]]
+        if not self._is_long_sum(extent, values):
+            return self.b.carried_loop(0, extent, 1, values, body)
+        empty, longest = self.b.zero(values[0].type), max(_SHORTEST_BLOCK, isqrt(extent))
+        return blocked_sum(self.b, extent, values, empty, body, self._added, longest)
+
+    def _is_long_sum(self, extent: Index, values: list[ir.Value]) -> TypeGuard[int]:
+        """Whether a loop adds up so many floating-point numbers that blocks are more exact."""
+        if not isinstance(extent, int) or extent < _LONG_SUM:
+            return False
+        found = _combiners(self.nest)
+        same = all(value.type == values[0].type for value in values)
+        return same and found is not None and all(c.op == "arith.addf" for c in found)
+
+    def _added(self, lhs: ir.Value, rhs: ir.Value) -> ir.Value:
+        return self.b.op("arith.addf", lhs.type, [lhs, rhs])
 
     # The vectorized dimension is a reduction
 

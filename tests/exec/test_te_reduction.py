@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+import relax_mlir
 from relax_mlir import te, topi
 
 from .te_harness import check
@@ -250,3 +251,19 @@ def test_prelu() -> None:
         draw(2, 4, 5),
         draw(4, seed=1),
     )
+
+
+@pytest.mark.parametrize("shape", [(1, 13, 13, 40), (169, 40), (4000, 20)])
+def test_sums_of_many_terms_are_exact(shape: tuple[int, ...]) -> None:
+    """Long sums are made of blocks: those of a loop that adds one term after the other have five to
+    ten times the error."""
+    random = np.random.default_rng(0)
+    values = (np.maximum(random.standard_normal(shape), 0) + 0.5).astype(np.float32)
+    axes = tuple(range(len(shape) - 1))
+    data = te.placeholder(shape, "float32", name="data")
+    total = topi.sum(data, axis=axes)
+    main = relax_mlir.build(te.create_prim_func([data, total]), target="llvm")
+    got = np.zeros(shape[-1:], "float32")
+    main["main"](values, got)
+    expected = values.astype(np.float64).sum(axes)
+    assert np.abs(got / expected - 1).max() < 4e-7
