@@ -18,7 +18,8 @@ _PIPELINES: dict[str, str] = {
     # kernel.
     "relax-default": (
         "relax-remove-vdevice,relax-lambda-lift,relax-resolve-closures,"
-        "relax-dead-code-elimination,relax-eliminate-common-subexpr,relax-convert-to-dataflow,"
+        "relax-remove-redundant-reshape,relax-dead-code-elimination,"
+        "relax-eliminate-common-subexpr,relax-convert-to-dataflow,"
         "relax-choose-layout,relax-fold-scale-axis,relax-convolution-to-matmul,"
         "relax-transposed-convolution-to-convolution,relax-transform-convolution-weights,"
         "relax-pack-constant-weights,relax-zero,relax-fuse-transpose-matmul,relax-fuse-tir,"
@@ -28,7 +29,8 @@ _PIPELINES: dict[str, str] = {
     # Constants are folded by functions that the CPU runs.
     "relax-gpu-default": (
         "relax-remove-vdevice,relax-lambda-lift,relax-resolve-closures,"
-        "relax-dead-code-elimination,relax-eliminate-common-subexpr,relax-convert-to-dataflow,"
+        "relax-remove-redundant-reshape,relax-dead-code-elimination,"
+        "relax-eliminate-common-subexpr,relax-convert-to-dataflow,"
         "relax-fold-constant,relax-legalize-ops{on-gpu=true},relax-annotate-tir-op-pattern,"
         "relax-fold-constant,relax-fuse-ops,relax-fuse-tir"
     ),

@@ -53,6 +53,7 @@ def default_build_pipeline() -> Pass:
             _one_device(),
             transform.LambdaLift(),
             transform.ResolveClosures(),
+            transform.RemoveRedundantReshape(),
             transform.DeadCodeElimination(),
             transform.EliminateCommonSubexpr(),
             transform.ConvertToDataflow(),
