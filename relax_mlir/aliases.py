@@ -24,6 +24,7 @@ MODULES = {
         for part in ("", ".analysis", ".base", ".cpu", ".gpu")
     },
     "support": "contrib",
+    "error": "errors",
     "nd": "runtime.ndarray",
     "runtime.nd": "runtime.ndarray",
     "ir.transform": "transform",

@@ -81,5 +81,9 @@ class PassError(Error, RuntimeError):
     """A pass or pipeline that does not exist, or that failed."""
 
 
-TVMError = Error
-"""TVM's name of the base class."""
+TVMError = InternalError = OpError = Error
+"""TVM's names of the base class."""
+DiagnosticError = ParseError
+"""TVM's name of the error of a TVMScript program."""
+OpNotImplemented = CompileError
+"""TVM's name of the error of an operator that the target does not have."""

@@ -23,9 +23,12 @@ _EXPORTS = {
     "expr_functor": "ExprFunctor PyExprMutator PyExprVisitor",
     "codegen": "register_codegen",
     "convenience": "prim_value shape extern str dtype tuple",
-    "op": "call_dps_packed call_packed call_pure_packed call_tir call_tir_inplace",
+    "op": (
+        "call_dps_packed call_packed call_pure_packed call_tir call_tir_inplace call_tir_with_grad"
+    ),
     "pipelines": "get_default_pipeline get_pipeline register_pipeline",
-    "vm": "VirtualMachine build",
+    "utils": "convert_to_expr",
+    "vm": "VMExecutable VirtualMachine build",
 }
 _MODULE_OF = {name: module for module, names in _EXPORTS.items() for name in names.split()}
 _MODULES = (

@@ -33,8 +33,14 @@ ALIASES: dict[str, str] = {
     "nn.permute_dims": "permute_dims",
     "cast": "astype",
     "nn.leaky_relu": "nn.leakyrelu",
+    "all_class_non_max_suppression": "vision.all_class_non_max_suppression",
+    "get_valid_counts": "vision.get_valid_counts",
+    "multibox_transform_loc": "vision.multibox_transform_loc",
+    "non_max_suppression": "vision.non_max_suppression",
+    "roi_align": "vision.roi_align",
+    "roi_pool": "vision.roi_pool",
 }
-"""Names that earlier versions had: alias -> operator."""
+"""Other names, of earlier versions and of `tvm.relax.op` itself: alias -> operator."""
 
 
 def call_tir(
