@@ -374,8 +374,7 @@ def set_accesses(block: BlockOp, reads: Sequence[Access], writes: Sequence[Acces
 def _erase_leading_dead(block: BlockOp) -> None:
     """The index arithmetic that only the erased declarations used."""
     for op in reversed(nest.operations(block.block)):
-        pure = nest.is_movable(op) or op.operation.name == "memref.load"
-        if pure and not nest.is_used(op):
+        if nest.is_dead(op):
             op.operation.erase()
 
 

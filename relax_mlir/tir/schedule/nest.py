@@ -131,9 +131,12 @@ def is_ancestor(outer: ir.OpView, op: ir.OpView) -> bool:
     return False
 
 
-def is_used(op: ir.OpView) -> bool:
-    """True when a result of `op` has a use."""
-    return any(next(iter(result.uses), None) is not None for result in op.operation.results)
+def is_dead(op: ir.OpView) -> bool:
+    """True for arithmetic and loads whose results have no use."""
+    operation = op.operation
+    if not operation.name.startswith((*_MOVABLE_DIALECTS, "memref.load")):
+        return False
+    return all(next(iter(result.uses), None) is None for result in operation.results)
 
 
 @remembered

@@ -285,6 +285,5 @@ def _recompute(apply: ir.Operation, values: Mapping[ir.Value, Index]) -> None:
 def erase_dead_arithmetic(root: ir.OpView) -> None:
     """Erase the arithmetic inside `root` that nothing uses any more."""
     for op in reversed(list(nest.descend(root))):
-        pure = nest.is_movable(op) or op.operation.name == "memref.load"
-        if pure and not nest.is_used(op):
+        if nest.is_dead(op):
             op.operation.erase()
