@@ -330,6 +330,46 @@ def test_scan_with_scheduled_steps() -> None:
     check(s, [x, result], [a], expected)
 
 
+def test_a_buffer_that_rolls() -> None:
+    a = te.placeholder((18, 6), name="A")
+    b = te.compute((18, 6), lambda i, j: a[i, j] * 2, name="B")
+    c = te.compute((16, 6), lambda i, j: b[i, j] + b[i + 1, j] + b[i + 2, j], name="C")
+    s = te.create_schedule(c.op)
+    s[b].compute_at(s[c], c.op.axis[0])
+    s[b].rolling_buffer()
+    assert "% 3" in tvm.lower(s, [a, c]).script()
+    x = random(18, 6)
+    check(s, [a, c], [x], 2 * (x[:-2] + x[1:-1] + x[2:]))
+
+
+def test_notes_change_no_result() -> None:
+    a, b, c = product(8, 8, 16)
+    s = te.create_schedule(c.op)
+    cache = s.cache_read(a, "local", [c])
+    i, _ = c.op.axis
+    s[cache].compute_at(s[c], i)
+    s[cache].double_buffer()
+    s[cache].storage_align(s[cache].op.axis[0], 8, 1)
+    s[c].pragma(i, "auto_unroll_max_step", 16)
+    s[c].pragma(i, "unroll_explicit")
+    s[c].prefetch(b, i, 1)
+    script = tvm.lower(s, [a, b, c]).script()
+    notes = ("pragma_auto_unroll_max_step", "pragma_unroll_explicit", "double_buffer_scope",
+             "buffer_dim_align")  # fmt: skip
+    assert [note for note in notes if note not in script] == []
+    x, y = random(8, 16), random(16, 8)
+    check(s, [a, b, c], [x, y], x @ y)
+
+
+def test_a_condition_on_loops_is_no_store_predicate() -> None:
+    _, _, c = chain(8)
+    s = te.create_schedule(c.op)
+    with pytest.raises(ScheduleError, match="is on loops of C, not on threads"):
+        s[c].set_store_predicate(c.op.axis[0].var < 4)
+    with pytest.raises(ScheduleError, match="C keeps its layout"):
+        s[c].transform_layout(lambda i: [i // 4, i % 4])
+
+
 def test_a_group_of_stages_in_a_loop() -> None:
     a = te.placeholder((8, 8), name="A")
     b = te.compute((8, 8), lambda i, j: a[i, j] + 1, name="B")
