@@ -205,8 +205,8 @@ class Stage:
         self.threads = [threads] if isinstance(threads, IterVar) else list(threads)
 
     def pragma(self, var: IterVar, pragma_type: str, pragma_value: Any = None) -> None:
-        """Annotate a loop for passes and code generators, as `pragma_<type>` of the value (1 without
-        one).  What no pass knows stays a note: "import_llvm" links nothing."""
+        """Annotate a loop for passes and code generators, as `pragma_<type>` of the value (1
+        without one).  What no pass knows stays a note: "import_llvm" links nothing."""
         value = pragma_value.value if isinstance(pragma_value, StringImm | IntImm) else pragma_value
         self.of_loop(var).pragmas.append((pragma_type, value))
 
