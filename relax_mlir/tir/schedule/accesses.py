@@ -70,7 +70,7 @@ def _between_constants(expr: Index, inside: Callable[[ir.Value], bool]) -> Inter
         if not any(inside(v) for v in leaves):
             terms[monomial] = k
             continue
-        ends = _constant_ends(leaves[0]) if monomial == ((leaves[0],),) else None
+        ends = _constant_ends(leaves[0]) if monomial == (Leaf(leaves[0]),) else None
         if ends is None:
             return None
         low += k * ends[0 if k > 0 else 1]
@@ -116,7 +116,7 @@ def _term_at_end(
     monomial: Monomial, k: int, variable: ir.Value, ends: Interval, *, least: bool
 ) -> Index | None:
     """The least (largest) value of one term, as `_extreme` has it of the sum."""
-    if len(monomial) == 1 and monomial[0] == (variable,):
+    if monomial == (Leaf(variable),):
         return ends[0 if (k > 0) == least else 1] * k
     term = Index.of({monomial: k})
     if not term.uses(variable):
