@@ -11,6 +11,7 @@ __all__ = ["Uniformity"]
 
 _DIFFERENT = ("gpu.thread_id", "gpu.lane_id", "gpu.shuffle", "gpu.subgroup_id")
 _LOADS = ("memref.load", "vector.load")
+_STORES = ("memref.store", "vector.store")
 _PURE = ("arith.", "affine.", "math.", "vector.", "index.", "memref.dim", "gpu.block_", "gpu.grid_")
 
 
@@ -20,13 +21,15 @@ class Uniformity:
     def __init__(self, is_thread_id: Callable[[ir.Value], bool]) -> None:
         self._is_thread_id = is_thread_id
         self._known: dict[ir.Value, bool] = {}
+        self._private: dict[ir.Value, bool] = {}
 
     def enters_alike(self, op: ir.Operation) -> bool:
         """Whether all threads take the same way through an `scf.if` or loop."""
         if op.name == "scf.for":
             return all(self.is_uniform(v) for v in list(op.operands)[:3])
         if op.name == "scf.while":
-            return False
+            body = op.regions[0].blocks[0].operations
+            return self.is_uniform(body[len(body) - 1].operation.operands[0])
         return all(self.is_uniform(v) for v in op.operands)
 
     def is_uniform(self, value: ir.Value) -> bool:
@@ -46,14 +49,43 @@ class Uniformity:
         if op.name in _DIFFERENT:
             return False
         if op.name in _LOADS:
-            root = root_of(op.operands[0]).owner
-            private = not isinstance(root, ir.Block) and root.operation.name == "memref.alloca"
-            shared = ir.MemRefType(op.operands[0].type).memory_space is not None
-            reachable = shared or not private
-            return reachable and all(self.is_uniform(v) for v in list(op.operands)[1:])
+            root = root_of(op.operands[0])
+            if _is_private(root) and not self._holds_the_same(root):
+                return False
+            return all(self.is_uniform(v) for v in list(op.operands)[1:])
         if not op.name.startswith(_PURE):
             return not op.regions and self._is_from_outside(op)
         return all(self.is_uniform(v) for v in op.operands)
+
+    def _holds_the_same(self, buffer: ir.Value) -> bool:
+        """Whether a buffer that each thread has to itself is the same in all of them: all do the
+        same with it.  That it was so before is taken for granted meanwhile: each of its values
+        follows from those before."""
+        if buffer not in self._private:
+            # What is being asked, and so not known yet, may follow from this in turn.
+            known, self._known = self._known, {}
+            self._private[buffer] = True
+            uses = [use.owner.operation for use in buffer.uses]
+            if all(self._does_the_same(op) for op in uses):
+                known.update(self._known)
+            else:  # nothing that followed from the assumption is known
+                self._private = {b: same for b, same in self._private.items() if not same}
+                self._private[buffer] = False
+            self._known = known
+        return self._private[buffer]
+
+    def _does_the_same(self, op: ir.Operation) -> bool:
+        """Whether all threads run an operation on a buffer alike, and store the same."""
+        if op.name in _LOADS:
+            return True
+        if op.name not in _STORES or not all(self.is_uniform(v) for v in _stored(op)):
+            return False
+        outer = op.parent
+        while outer is not None and outer.operation.name not in ("gpu.launch", "gpu.func"):
+            if not self.enters_alike(outer.operation):
+                return False
+            outer = outer.operation.parent
+        return True
 
     def _argument(self, value: ir.Value, block: ir.Block) -> bool:
         parent = block.owner.operation
@@ -71,3 +103,15 @@ class Uniformity:
                 return False
             outer = outer.operation.parent
         return True
+
+
+def _is_private(root: ir.Value) -> bool:
+    """Whether each thread has a buffer to itself."""
+    owner = root.owner
+    made = not isinstance(owner, ir.Block) and owner.operation.name == "memref.alloca"
+    return made and ir.MemRefType(root.type).memory_space is None
+
+
+def _stored(op: ir.Operation) -> list[ir.Value]:
+    """The value that a store writes, and the indices."""
+    return [operand for operand in op.operands if not isinstance(operand.type, ir.MemRefType)]
