@@ -90,7 +90,8 @@ class Liveness:
     def is_shared(self, view: ir.Operation) -> bool:
         """True when a view leaves the function as the memory it reads, without a copy.
 
-        That memory was made in this function, and nothing else of it leaves.
+        That memory was made in this function, and nothing else of it leaves.  Where it is given to
+        a call, which may write into it, nobody reads it behind the view.
         """
         if view.name not in _SHARING:
             return False
@@ -100,8 +101,41 @@ class Liveness:
                 source is not None
                 and self.escapes(view.results[0])
                 and self._exits(source.results[0]) == 1
+                and (
+                    self._is_returned(view.results[0])
+                    or not self._is_read_behind(source.results[0], view)
+                )
             )
         return self._shared[view]
+
+    def _is_returned(self, value: ir.Value) -> bool:
+        """True when the function returns the memory of a value."""
+        users = [use.owner.operation for use in value.uses]
+        followed = self._same_memory(value)
+        return any(user.name == "func.return" for user in users) or any(
+            self._is_returned(other) for other in followed
+        )
+
+    def _is_read_behind(self, value: ir.Value, view: ir.Operation) -> bool:
+        """True when something reads the memory of a value, not through the view, behind it."""
+        for use in value.uses:
+            user = use.owner.operation
+            passes_on = user.name in (*_SHARING, *_ALIASES, "relax.output")
+            if not passes_on and self._positions[user] > self._positions[view]:
+                return True
+        others = [other for other in self._same_memory(value) if other != view.results[0]]
+        return any(self._is_read_behind(other, view) for other in others)
+
+    def _same_memory(self, value: ir.Value) -> list[ir.Value]:
+        """The values that operations make of a value by another name or shape."""
+        found: list[ir.Value] = []
+        for use in value.uses:
+            user = use.owner.operation
+            if user.name in (*_SHARING, *_ALIASES):
+                found.append(user.results[0])
+            elif user.name == "relax.output":
+                found.append(user.parent.results[use.operand_number])
+        return found
 
     def _exits(self, value: ir.Value) -> int:
         """How many uses keep the memory of a value or give it to other code, views counted."""

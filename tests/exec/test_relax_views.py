@@ -68,6 +68,24 @@ class Module:
         b = R.reshape(a, (n * 4,))
         return (a, b)
 
+    @R.function(pure=False)
+    def given(x: R.Tensor(("n", 4), "float32")):
+        n = T.int64()
+        a = R.exp(x)
+        b = R.memory.view(a, R.shape([n * 4]))
+        _ = R.call_packed("test.views.clear", b, sinfo_args=R.Tuple([]))
+        c = R.add(a, a)
+        return c
+
+    @R.function(pure=False)
+    def given_last(x: R.Tensor(("n", 4), "float32")):
+        n = T.int64()
+        a = R.exp(x)
+        c = R.add(a, a)
+        b = R.memory.view(a, R.shape([n * 4]))
+        _ = R.call_packed("test.views.clear", b, sinfo_args=R.Tuple([]))
+        return c
+
     @R.function
     def tail(x: R.Tensor(("n", 4), "float32")):
         n = T.int64()
@@ -170,6 +188,22 @@ def test_two_outputs_share_no_memory(machine: relax.VirtualMachine) -> None:
     a, b = (tensor.numpy() for tensor in machine["both"](values(3, 4)))
     np.testing.assert_array_equal(a.ravel(), b)
     assert not np.shares_memory(a, b)
+
+
+@pytest.mark.parametrize("name", ["given", "given_last"])
+def test_a_call_that_writes_into_a_view_changes_no_other_value(
+    machine: relax.VirtualMachine, name: str
+) -> None:
+    seen: list[tuple[int, ...]] = []
+
+    def clear(view: rm.runtime.Tensor) -> None:
+        seen.append(tuple(view.shape))
+        view.copyfrom(np.zeros(tuple(view.shape), "float32"))
+
+    rm.register_global_func("test.views.clear", clear, override=True)
+    x = values(3, 4)
+    np.testing.assert_allclose(machine[name](x).numpy(), 2 * np.exp(x), rtol=1e-6)
+    assert seen == [(12,)]
 
 
 def test_part_of_a_tensor_leaves(machine: relax.VirtualMachine) -> None:
