@@ -17,7 +17,7 @@ class Operators:
     Keyword arguments go to the operator as they are.
     """
 
-    def __init__(self, importer: ValueImporter, namespace: Any):
+    def __init__(self, importer: Any, namespace: Any):
         self._importer = importer
         self._namespace = namespace
 

@@ -434,6 +434,8 @@ CONVERTERS: dict[str, Converter] = {
     "stablehlo.popcnt": _formula(_counted("popcount")),
     "stablehlo.count_leading_zeros": _formula(_counted("clz")),
     "chlo.erfc": _formula(formulas.erfc),
+    "chlo.lgamma": _formula(formulas.lgamma),
+    "chlo.digamma": _formula(formulas.digamma),
     "chlo.erf_inv": _formula(_erf_inv),
     "chlo.is_pos_inf": _formula(_infinite("greater")),
     "chlo.is_neg_inf": _formula(_infinite("less")),

@@ -372,6 +372,8 @@ CONVERTERS: dict[str, Converter] = {
     "expm1": _floating(formulas.expm1),
     "exp2": exp2,
     "erfc": _floating(formulas.erfc),
+    **dict.fromkeys(("lgamma", "special_gammaln"), _floating(formulas.lgamma)),
+    **dict.fromkeys(("digamma", "special_psi", "special_digamma"), _floating(formulas.digamma)),
     "lerp": lerp,
     "addcmul": _combined("multiply"),
     "addcdiv": _combined("divide"),
