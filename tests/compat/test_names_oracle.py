@@ -25,9 +25,11 @@ print(json.dumps(found))
 
 _SEVERAL_DEVICES = "for several devices that share memory"
 _TUNING = "tunes by measuring, with a database of what was measured: meta_schedule"
+_LIBRARY = "kernels of a vendor's library"
+_KERNELS = "makes kernels for TVM's cache; ours rotates and attends by itself"
 _WAY_DOWN = "a step on TVM's way to LLVM or C, which MLIR's dialects go otherwise"
 _HARDWARE = "for memories or instructions of one vendor's accelerator"
-_INTERNAL = "what TVM's C++ sees of a Python class"
+_INTERNAL = "a part of how TVM is built that programs do not name"
 
 LEFT_OUT: dict[str, dict[str, str]] = {
     "relax.transform": {
@@ -41,6 +43,13 @@ LEFT_OUT: dict[str, dict[str, str]] = {
     "relax.dpl": {"register_df_node": _INTERNAL},
     "relax.utils": {},
     "relax.training": {},
+    "relax.frontend.nn": dict.fromkeys(("OutType", "add_extern"), _INTERNAL),
+    "relax.frontend.nn.llm.kv_cache": {"FlashInferPagedKVCache": _LIBRARY},
+    "relax.frontend.nn.llm.position_embedding": dict.fromkeys(
+        "llama4_rope_with_position_map llama_rope_with_position_map yarn_find_correction_dim "
+        "yarn_find_correction_range".split(),
+        _KERNELS,
+    ),
     "tirx.transform": dict.fromkeys(
         "BF16ComputeLegalize BF16StorageLegalize CommonSubexprElim ConvertSSA FP8ComputeLegalize "
         "FP8StorageLegalize FlattenBuffer ForceNarrowIndexToInt32 HoistExpressionConfig "
