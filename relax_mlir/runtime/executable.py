@@ -55,6 +55,10 @@ class Executable:
         """Write a shared library; see `Module.export_library`."""
         return self.mod.export_library(file_name, **options)
 
+    def save(self, file_name: str | os.PathLike[str], fmt: str = "") -> None:
+        """Write the module as an object file or text; see `Module.write_to_file`."""
+        self.mod.write_to_file(file_name, fmt)
+
     def time_evaluator(
         self, func_name: str, dev: Any = None, **options: Any
     ) -> Callable[..., BenchmarkResult]:

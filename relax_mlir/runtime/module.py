@@ -212,6 +212,8 @@ class Module:
         assert isinstance(self._code, Code)
         write_object(self._code, path)
 
+    save = write_to_file
+
     def export_library(
         self,
         file_name: str | os.PathLike[str],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -232,7 +233,7 @@ def test_inlining_by_what_operations_are() -> None:
     ):
         s = te.create_schedule(out.op)
         rule(s)
-        assert [t.op.name for t in s.stages if t.attach_type == "inline"] == inlined
+        assert [t.op.name for t in s.stages if t.attach_type == 2] == inlined
         x = random(4, 5)
         check(s, [a, out], [x], x * x[0] + 1)
 
@@ -394,6 +395,17 @@ def test_scalars_and_buffers_are_arguments_too() -> None:
     x, out = random(7), np.zeros(7, "float32")
     built(x, 2.5, out)
     np.testing.assert_allclose(out, x + 2.5, rtol=1e-6)
+
+
+def test_an_object_file_becomes_a_library(tmp_path: Path) -> None:
+    a, _, c = chain(9)
+    built = tvm.build(te.create_schedule(c.op), [a, c], "llvm", name="twice")
+    built.save(str(tmp_path / "twice.o"))
+    tvm.contrib.cc.create_shared(str(tmp_path / "twice.so"), [str(tmp_path / "twice.o")])
+    loaded = tvm.runtime.load_module(str(tmp_path / "twice.so"))
+    x, out = random(9), np.zeros(9, "float32")
+    loaded["twice"](tvm.nd.array(x), result := tvm.nd.array(out))
+    np.testing.assert_allclose(result.numpy(), (x + 1) * 2, rtol=1e-6)
 
 
 def test_what_is_refused_says_why() -> None:

@@ -79,6 +79,7 @@ def test_operations_that_the_schedule_puts_in() -> None:
     parts = s.rfactor(written, inner)
     assert parts.op.name == "C.local.rf"
     assert [int(size) for size in parts.shape] == [4, 8, 8]
+    assert [axis.var.name for axis in s[parts].op.reduce_axis] == ["k_outer"]
     names = [stage.op.name for stage in s.stages]
     assert names.index("A.shared") < names.index("C.local.rf") < names.index("C.local")
 

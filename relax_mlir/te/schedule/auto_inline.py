@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from relax_mlir.te import tag
 from relax_mlir.te.schedule.schedule import Schedule
 from relax_mlir.te.schedule.stage import ROOT, Stage
 from relax_mlir.te.tensor import ComputeOp
@@ -20,20 +21,31 @@ def AutoInlineInjective(sch: Schedule) -> None:
 def AutoInlineElemWise(sch: Schedule) -> None:
     """Inline operations whose elements come from the elements at the same indices."""
     for stage in sch.stages:
-        if _may_inline(stage) and all(r == _indices(stage) for r in _reads(stage)):
+        if _may_inline(stage) and _is_elementwise(stage):
             stage.compute_inline()
 
 
 def AutoInlineBroadcast(sch: Schedule) -> None:
     """Inline operations whose elements come from elements at some of their indices, in order."""
     for stage in sch.stages:
-        if _may_inline(stage) and all(_in_order(r, _indices(stage)) for r in _reads(stage)):
+        if _may_inline(stage) and (_is_elementwise(stage) or _is_broadcast(stage)):
             stage.compute_inline()
 
 
 def _may_inline(stage: Stage) -> bool:
     plain = isinstance(stage.op, ComputeOp) and not stage.op.reduce_axis
     return plain and not stage.is_output and stage.attach_type == ROOT
+
+
+def _is_elementwise(stage: Stage) -> bool:
+    """Whether the tag says so, or the reads."""
+    return stage.op.tag == tag.ELEMWISE or all(r == _indices(stage) for r in _reads(stage))
+
+
+def _is_broadcast(stage: Stage) -> bool:
+    """Whether the tag says so, or the reads."""
+    own = _indices(stage)
+    return stage.op.tag == tag.BROADCAST or all(_in_order(r, own) for r in _reads(stage))
 
 
 def _indices(stage: Stage) -> list[int]:

@@ -34,36 +34,35 @@ def _partial_results(stage: Stage, op: ComputeOp, axis: IterVar, place: int) -> 
     axes = [fresh_axis(a, a.var.name) for a in op.axis]
     for old, new in zip(op.axis, axes, strict=True):
         values[old.var] = new.var
-    loops: dict[Var, PrimExpr] = {}
-    rest: list[IterVar] = []
+    untouched = [
+        loop for loop in op.reduce_axis if loop in stage.leaf_iter_vars and loop is not axis
+    ]
+    rest = list(untouched)
     for loop in stage.leaf_iter_vars:
-        if loop.iter_type != IterVar.CommReduce:
-            continue
-        kind = IterVar.DataPar if loop is axis else IterVar.CommReduce
-        if loop is not axis and loop in op.reduce_axis:  # nothing has changed it
-            rest.append(loop)
-            continue
-        zero = O.const(0, loop.var.dtype)
-        start = zero if loop.dom is None else loop.dom.min
-        low = zero if loop is axis else start
-        domain = Range.from_min_extent(low, extent_of(loop, stage.steps))
-        new = IterVar(domain, Var(loop.var.name, loop.var.dtype), kind)
-        loops[loop.var] = O.add(new.var, start) if loop is axis else new.var
-        if loop is axis:
-            axes.insert(place, new)
-        else:
-            rest.append(new)
+        if loop.iter_type == IterVar.CommReduce and loop is not axis and loop not in untouched:
+            zero = O.const(0, loop.var.dtype)
+            domain = Range.from_min_extent(zero, extent_of(loop, stage.steps))
+            rest.append(IterVar(domain, loop.var, IterVar.CommReduce))
+    zero = O.const(0, axis.var.dtype)
+    part = IterVar(
+        Range.from_min_extent(zero, extent_of(axis, stage.steps)),
+        Var(axis.var.name, axis.var.dtype),
+        IterVar.DataPar,
+    )
+    axes.insert(place, part)
+    start = zero if axis.dom is None else axis.dom.min
+    counted: dict[Var, PrimExpr] = {axis.var: O.add(part.var, start)}
     if not rest:  # each partial result is of one element
         rest = [IterVar(Range(0, 1), Var("unit"), IterVar.CommReduce)]
 
     def here(expr: PrimExpr) -> PrimExpr:
-        return substitute(substitute(expr, values), loops)
+        return substitute(substitute(expr, values), counted)
 
     reduce = op.body[0]
     assert isinstance(reduce, Reduce), "an operation with reduction axes reduces"
     condition = here(reduce.condition)
-    for part in conditions:
-        condition = O.logical_and(condition, here(part))
+    for inside in conditions:
+        condition = O.logical_and(condition, here(inside))
     sources = [here(source) for source in reduce.source]
     bodies = [Reduce(reduce.combiner, sources, rest, condition, i) for i in range(op.num_outputs)]
     return ComputeOp(f"{op.name}.rf", axes, bodies, op.tag, op.attrs)

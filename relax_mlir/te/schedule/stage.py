@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
 __all__ = ["LoopAttributes", "Stage"]
 
-ROOT, INLINE, AT = "root", "inline", "scope"
+ROOT, INLINE, AT = 1, 2, 4
+"""Where a stage is computed: TVM's numbers for on its own, where it is read, in a loop."""
 
 
 @dataclass
@@ -38,6 +39,16 @@ class LoopAttributes:
     pragmas: list[tuple[str, Any]] = field(default_factory=list[tuple[str, Any]])
     prefetches: list[tuple[Tensor, Any]] = field(default_factory=list[tuple[Tensor, Any]])
     tensor_intrin: TensorIntrin | None = None
+
+    @property
+    def pragma_keys(self) -> list[PrimExpr]:
+        """The types of the pragmas, as TVM lists them."""
+        return [StringImm(name) for name, _ in self.pragmas]
+
+    @property
+    def pragma_values(self) -> list[PrimExpr | None]:
+        """Their values."""
+        return [None if value is None else as_expr(value) for _, value in self.pragmas]
 
 
 class Stage:
