@@ -111,7 +111,7 @@ def TransposedConvolutionToConvolution() -> Pass:
 
 
 def TransformConvolutionWeights(accuracy: str | None = None) -> Pass:
-    """Choose the form of convolutions with constant weights, and transform and pack those.
+    """Choose the form of convolutions, and transform and pack constant weights.
 
     `accuracy` is "default" for the fastest form or "exact" for no more error than a direct
     convolution has; without it the PassContext's `convolution-accuracy` and then the target's
