@@ -111,6 +111,21 @@ def test_fewer_iterations_than_threads() -> None:
     check(s, [a, c], [x], np.asarray((x + 1) * 2), target="cuda")
 
 
+def test_more_threads_than_there_is_to_do() -> None:
+    a, b, c = product(2, 8, 5)
+    s = te.create_schedule(c.op)
+    sums = s.cache_write(c, "local")
+    i, j = s[c].op.axis
+    outer, inner = s[c].split(i, factor=4)
+    thread, rest = s[c].split(outer, nparts=2)
+    s[c].reorder(thread, j, rest, inner)
+    s[c].bind(thread, te.thread_axis("threadIdx.y"))
+    s[c].bind(j, te.thread_axis("threadIdx.x"))
+    s[sums].compute_at(s[c], j)  # both threads compute all of it, each for itself
+    x, y = random(2, 5), random(5, 8)
+    check(s, [a, b, c], [x, y], x @ y, target="cuda")
+
+
 # -- tensor cores -----------------------------------------------------------------------------
 
 TILE = 16

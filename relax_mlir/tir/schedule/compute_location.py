@@ -233,7 +233,8 @@ def _require_parallel_place(block: BlockOp, domain: Domain, loop: ForOp) -> None
             raise Refusal(f"{label(around)} does not run in order and would drive a reduction of "
                           f"{label(block)}", around, block)  # fmt: skip
         lows = [low for low, _ in domain.values()]
-        if init_of(block) is not None and not _disjoint(domain, lows, [variable]):
+        own = all(_is_of_each(around, buffer) for buffer in written_buffers(block))
+        if init_of(block) is not None and not own and not _disjoint(domain, lows, [variable]):
             raise Refusal(f"iterations of {label(around)}, which do not run in order, would update "
                           f"the same elements in {label(block)}", around, block)  # fmt: skip
 
@@ -288,6 +289,13 @@ def _shares(loop: ForOp, buffer: ir.Value) -> bool:
         return False
     scope = ir.StringAttr(producer.attributes["scope"]).value.split(".")[0]
     return thread.startswith(_SHARED_BY.get(scope, ("no thread",)))
+
+
+def _is_of_each(loop: ForOp, buffer: ir.Value) -> bool:
+    """True when every iteration of a loop bound to threads has the buffer for itself."""
+    producer = defining(buffer)
+    allocated = producer is not None and "scope" in producer.attributes
+    return allocated and nest.thread_axis(loop) is not None and not _shares(loop, buffer)
 
 
 Solver = Callable[[int, Index, Index, Interval], Interval]
