@@ -37,7 +37,8 @@ _PIPELINES: dict[str, str] = {
     # From thread-bound TensorIR to kernels with flat arguments and their launches.
     "tir-to-gpu": (
         "tir-check-bounds,tir-bool-to-byte,tir-lower-gpu-intrinsics,"
-        "tir-lower-cross-thread-reduction,tir-lower-tensor-cores,tir-decompose-reduction,"
+        "tir-lower-cross-thread-reduction,tir-lower-warp-memory,tir-lower-tensor-cores,"
+        "tir-decompose-reduction,"
         "tir-plan-buffer-allocation,tir-unify-thread-binding,tir-inject-virtual-thread,"
         "tir-compact-buffer-allocation,tir-align-buffer-dims,tir-inject-software-pipeline,"
         "tir-to-gpu-launch,tir-to-scf,scf-promote-accumulators,gpu-async-copies,"
