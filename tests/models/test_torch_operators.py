@@ -31,3 +31,17 @@ def test_operators(family: str) -> None:
     assert len(got) == len(expected)
     wrong = [compare(n, g, e) for n, g, e in zip(names, got, expected, strict=True)]
     assert not any(wrong), "\n".join(filter(None, wrong))
+
+
+def test_results_that_nothing_reads_are_not_computed() -> None:
+    """Decomposed programs ask for the places of maxima and use the values alone."""
+    from relax_mlir.relax.frontend.torch import from_exported_program
+
+    class Pool(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return torch.nn.functional.max_pool2d(x, 2)
+
+    program = torch.export.export(Pool(), (torch.ones(1, 2, 4, 4),)).run_decompositions()
+    assert any("with_indices" in str(node.target) for node in program.graph.nodes)
+    script = from_exported_program(program).script()
+    assert "R.nn.max_pool2d" in script and "prim_func" not in script

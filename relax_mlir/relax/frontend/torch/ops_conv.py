@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from relax_mlir.errors import Error
-from relax_mlir.relax.frontend.torch.importer import Converter, Importer, dtype_of
+from relax_mlir.relax.frontend.torch.importer import Converter, Importer, Unavailable, dtype_of
 from relax_mlir.relax.frontend.torch.ops_shape import as_list
 
 
@@ -186,10 +186,12 @@ def _places_of_maxima(
 
 
 def _with_indices(pool: Converter) -> Converter:
-    """(values, indices)"""
+    """(values, indices), the latter where the program reads them."""
 
     def convert(imp: Importer, *args: Any, **kwargs: Any) -> Any:
-        return pool(imp, *args, **kwargs, return_indices=True)
+        if imp.reads_results(1):
+            return pool(imp, *args, **kwargs, return_indices=True)
+        return [imp.bind(pool(imp, *args, **kwargs)), Unavailable("the indices of the maxima")]
 
     return convert
 
@@ -265,7 +267,7 @@ def _adaptive_max_pool(ndim: int) -> Converter:
         if any(size % want for size, want in zip(own, wanted, strict=True)):
             raise Error(f"adaptive_max_pool{ndim}d of {own} to {wanted}: windows of unequal sizes")
         kernel = [size // want for size, want in zip(own, wanted, strict=True)]
-        return _max_pool(ndim)(imp, x, kernel, return_indices=True)
+        return _with_indices(_max_pool(ndim))(imp, x, kernel)
 
     return convert
 
