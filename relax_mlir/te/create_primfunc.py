@@ -164,9 +164,9 @@ class _Creator:
 
     # -- compute ----------------------------------------------------------------------------
 
-    def _emit_compute(self, op: ComputeOp, step: tuple[Var, IterVar] | None = None) -> None:
-        """A nest for a compute.  With a `step`, for one value of its first axis only: the loop
-        variable that has the value, and the axis with the values it takes."""
+    def _emit_compute(self, op: ComputeOp, step: tuple[PrimExpr, IterVar] | None = None) -> None:
+        """A nest for a compute.  With a `step`, for one value of its first axis only: the value,
+        and the axis with the values it takes."""
         alone = self._storage.separate.get(op)
         for group in [range(op.num_outputs)] if alone is None else [[n] for n in alone]:
             self._emit_outputs(op, [(op.output(n), op.body[n]) for n in group], step)
@@ -175,7 +175,7 @@ class _Creator:
         self,
         op: ComputeOp,
         made: Sequence[tuple[Tensor, PrimExpr]],
-        step: tuple[Var, IterVar] | None,
+        step: tuple[PrimExpr, IterVar] | None,
     ) -> None:
         build = self._build
         outputs = [tensor for tensor, _ in made]
@@ -184,7 +184,7 @@ class _Creator:
             axes = op.axis if step is None else [step[1], *op.axis[1:]]
             outer = axes if dependent else [*axes, *op.reduce_axis]
             given = [] if step is None else [step[0]]
-            loops = [*given, *self._loops(nest, outer[len(given) :], {})]
+            loops: list[PrimExpr] = [*given, *self._loops(nest, outer[len(given) :], {})]
             if dependent:
                 self._emit_nested_reduction(op, outputs, loops, axes)
             elif op.reduce_axis:
@@ -211,7 +211,11 @@ class _Creator:
         return loops
 
     def _emit_nested_reduction(
-        self, op: ComputeOp, outputs: list[Tensor], loops: list[Var], axes: Sequence[IterVar]
+        self,
+        op: ComputeOp,
+        outputs: list[Tensor],
+        loops: Sequence[PrimExpr],
+        axes: Sequence[IterVar],
     ) -> None:
         """Reduce axes whose domains depend on the spatial ones: an outer block fixes the latter."""
         build, name = self._build, self._block_names.fresh(op.name)
@@ -235,7 +239,7 @@ class _Creator:
                     self._emit_reduction(block, op, outputs, values)
 
     def _axes(
-        self, block: BlockFrame, op: ComputeOp, axes: Sequence[IterVar], loops: Sequence[Var]
+        self, block: BlockFrame, op: ComputeOp, axes: Sequence[IterVar], loops: Sequence[PrimExpr]
     ) -> dict[Var, PrimExpr]:
         values: dict[Var, PrimExpr] = {}
         for axis, loop in zip(axes, loops, strict=True):
@@ -307,10 +311,13 @@ class _Creator:
                 if inner.output(index) not in self.buffers:
                     build.allocate(self._declare(inner.output(index)))
         rest = Range.from_min_extent(op.first, O.subtract(op.length, op.first))
+        before = Range.from_min_extent(O.subtract(op.first, 1), rest.extent)
         with build.for_("serial", rest.min, rest.extent, "t") as time:
             for inner in op.steps:
-                axis = IterVar(rest, inner.axis[0].var, IterVar.DataPar)
-                self._emit_compute(inner, (time, axis))
+                late = inner in op.behind
+                at, values = (O.subtract(time, 1), before) if late else (time, rest)
+                axis = IterVar(values, inner.axis[0].var, IterVar.DataPar)
+                self._emit_compute(inner, (at, axis))
 
     def _copy(self, name: str, source: Buffer, target: Buffer) -> None:
         build = self._build

@@ -8,7 +8,7 @@ from typing import Any
 from relax_mlir.errors import Error
 from relax_mlir.te.operation import current_tag
 from relax_mlir.te.tensor import ComputeOp, Operation, PlaceholderOp, Tensor
-from relax_mlir.tir.expr import PrimExpr, structural_key
+from relax_mlir.tir.expr import IntImm, PrimExpr, ProducerLoad, post_order, structural_key
 
 __all__ = ["ScanOp", "scan"]
 
@@ -33,6 +33,7 @@ class ScanOp(Operation):
         self.inputs = list(inputs)
         self.num_outputs = len(self.update)
         self.steps = self._steps()
+        self.behind = self._behind()
 
     def output(self, index: int) -> Tensor:
         update = self.update[index]
@@ -84,6 +85,35 @@ class ScanOp(Operation):
                             f"axis of {op.name} has {length} values, not {self.length}",
                             hint="give it the scan's axis first")  # fmt: skip
             found.append(op)
+        return found
+
+    def _behind(self) -> set[Operation]:
+        """The steps that copy states as they are, at the same index of the first axis (a schedule's
+        caches): they run one state behind the others, on the last one that there is.
+
+        Raises Error when the scan begins from several states: of those only one would be copied.
+        """
+        found: set[Operation] = set()
+        states = set(self.state_placeholder)
+        for op in self.steps:
+            reads = [n for body in op.body for n in post_order(body) if isinstance(n, ProducerLoad)]
+            if any(
+                read.indices[0] is op.axis[0].var
+                and (read.producer in states or read.producer.op in found)
+                for read in reads
+                if read.indices
+            ):
+                found.add(op)
+        updates = {tensor.op for tensor in self.update}
+        of_one = isinstance(self.first, IntImm) and self.first.value == 1
+        if found & updates or (found and not of_one):
+            names = ", ".join(op.name for op in found)
+            raise Error(
+                f"scan {self.name}: {names} reads the state that is being computed; the scan "
+                f"begins from {self.first} states",
+                hint="states are read at earlier indices; a copy of them needs a scan that begins "
+                "from one",
+            )
         return found
 
 

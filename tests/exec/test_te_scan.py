@@ -31,6 +31,14 @@ def test_running_sum() -> None:
     np.testing.assert_allclose(run(running_sum(x, [7, 5]), [x], a), a.cumsum(0), rtol=1e-5)
 
 
+def test_a_state_computed_from_itself_is_refused() -> None:
+    state = te.placeholder((5, 3), name="state")
+    first = te.compute((1, 3), lambda _, i: 0.0, name="first")
+    update = te.compute((5, 3), lambda t, i: state[t, i] + 1, name="update")
+    with pytest.raises(Error, match="update reads the state that is being computed"):
+        te.scan(first, update, state)
+
+
 def test_dynamic_sizes() -> None:
     m, n = te.var("m"), te.var("n")
     x = te.placeholder((m, n), name="X")

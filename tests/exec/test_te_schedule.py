@@ -331,6 +331,38 @@ def test_scan_with_scheduled_steps() -> None:
     check(s, [x, result], [a], expected)
 
 
+@pytest.mark.parametrize("place", ["state", "element"])
+@pytest.mark.parametrize("levels", [1, 2])
+def test_cached_states_of_a_scan(place: str, levels: int) -> None:
+    x = te.placeholder((6, 8), name="X")
+    state = te.placeholder((6, 8), name="state")
+    first = te.compute((1, 8), lambda _, i: x[0, i], name="first")
+    update = te.compute((6, 8), lambda t, i: state[t - 1, 7 - i] + x[t, i], name="update")
+    result = te.scan(first, update, state, inputs=[x])
+    s = te.create_schedule(result.op)
+    cached = state
+    for _ in range(levels):
+        cached = s.cache_read(cached, "local", [update])
+        if place == "element":
+            s[cached].compute_at(s[update], update.op.axis[1])
+    a = random(6, 8)
+    expected = a.copy()
+    for t in range(1, 6):
+        expected[t] += expected[t - 1, ::-1]
+    check(s, [x, result], [a], expected)
+
+
+def test_caches_of_several_first_states_are_refused() -> None:
+    state = te.placeholder((6, 8), name="state")
+    first = te.compute((2, 8), lambda t, i: 1.0, name="first")
+    update = te.compute((6, 8), lambda t, i: state[t - 1, i] + state[t - 2, i], name="update")
+    result = te.scan(first, update, state)
+    s = te.create_schedule(result.op)
+    s.cache_read(state, "local", [update])
+    with pytest.raises(Error, match="the scan begins from 2 states"):
+        tvm.lower(s, [result])
+
+
 def test_a_buffer_that_rolls() -> None:
     a = te.placeholder((18, 6), name="A")
     b = te.compute((18, 6), lambda i, j: a[i, j] * 2, name="B")
