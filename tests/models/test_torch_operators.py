@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -38,7 +40,7 @@ def test_results_that_nothing_reads_are_not_computed() -> None:
     from relax_mlir.relax.frontend.torch import from_exported_program
 
     class Pool(torch.nn.Module):
-        def forward(self, x: torch.Tensor) -> torch.Tensor:
+        def forward(self, x: Any) -> Any:
             return torch.nn.functional.max_pool2d(x, 2)
 
     program = torch.export.export(Pool(), (torch.ones(1, 2, 4, 4),)).run_decompositions()
