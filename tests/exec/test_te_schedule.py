@@ -472,6 +472,10 @@ def test_spatial_and_reduction_loops_fused() -> None:
     s[b].split(fused, factor=5)
     x = random(4, 6)
     check(s, [a, b], [x], x.sum(1))
+    with pytest.raises(ScheduleError, match="a spatial and a reduction loop in one"):
+        s.rfactor(b, s[b].leaf_iter_vars[0])
+    with pytest.raises(ScheduleError, match="a spatial and a reduction loop in one"):
+        s.cache_write(b, "local")
 
 
 def test_refused_on_reductions() -> None:

@@ -6,7 +6,12 @@ import functools
 from collections.abc import Mapping, Sequence
 
 from relax_mlir.errors import ScheduleError
-from relax_mlir.te.schedule.relations import extent_of, loops_at, values_of
+from relax_mlir.te.schedule.relations import (
+    extent_of,
+    loops_at,
+    require_kinds_apart,
+    values_of,
+)
 from relax_mlir.te.schedule.stage import Stage
 from relax_mlir.te.tensor import ComputeOp, Operation, Tensor
 from relax_mlir.tir.expr import IterVar, PrimExpr, ProducerLoad, Range, Reduce, Var, substitute
@@ -45,6 +50,7 @@ def computed_in(stage: Stage, scope: str) -> tuple[ComputeOp, Operation]:
     op = stage.op
     if not isinstance(op, ComputeOp):
         raise ScheduleError(f"cache_write: {op.name} is no te.compute")
+    require_kinds_apart(stage.steps, "cache_write", op.name)
     loops = [loop for loop in stage.leaf_iter_vars if loop.iter_type == IterVar.DataPar]
     places, inside = values_of(stage.steps, op.axis)
     axes = [_cache_axis(loop, stage) for loop in loops]

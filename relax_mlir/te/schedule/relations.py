@@ -11,7 +11,7 @@ from relax_mlir.tir.expr import IterVar, PrimExpr, Var, as_expr, structural_key
 
 __all__ = [
     "Fuse", "Reorder", "Singleton", "Split", "Step", "extent_of",
-    "loops_at", "made_axis", "position", "values_of",
+    "loops_at", "made_axis", "position", "require_kinds_apart", "values_of",
 ]  # fmt: skip
 
 
@@ -67,6 +67,17 @@ def position(loops: Sequence[IterVar], wanted: IterVar, stage: str) -> int:
 
 def _name(value: object) -> str:
     return value.var.name if isinstance(value, IterVar) else repr(value)
+
+
+def require_kinds_apart(steps: Sequence[Step], primitive: str, stage: str) -> None:
+    """Refuse stages of which a loop is both spatial and a reduction.  Raises ScheduleError."""
+    for step in steps:
+        if isinstance(step, Fuse) and step.outer.iter_type != step.inner.iter_type:
+            raise ScheduleError(
+                f"{primitive}: {step.fused.var.name} of {stage} is a spatial and a reduction loop "
+                "in one",
+                hint="fuse loops of one kind only",
+            )
 
 
 def made_axis(name: str, *of: IterVar) -> IterVar:

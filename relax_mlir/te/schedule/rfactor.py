@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from relax_mlir.errors import ScheduleError
 from relax_mlir.te.schedule.caching import fresh_axis
-from relax_mlir.te.schedule.relations import extent_of, position, values_of
+from relax_mlir.te.schedule.relations import (
+    extent_of,
+    position,
+    require_kinds_apart,
+    values_of,
+)
 from relax_mlir.te.schedule.stage import Stage
 from relax_mlir.te.tensor import ComputeOp
 from relax_mlir.tir import operators as O
@@ -21,6 +26,7 @@ def factored(stage: Stage, axis: IterVar, factor_axis: int) -> tuple[ComputeOp, 
     position(stage.leaf_iter_vars, axis, op.name)
     if axis.iter_type != IterVar.CommReduce:
         raise ScheduleError(f"rfactor: {axis.var.name} is no reduction loop of {op.name}")
+    require_kinds_apart(stage.steps, "rfactor", op.name)
     place = factor_axis if factor_axis >= 0 else len(op.axis) + 1 + factor_axis
     if not 0 <= place <= len(op.axis):
         raise ScheduleError(f"rfactor: dimension {factor_axis} of a tensor of {len(op.axis) + 1}")
