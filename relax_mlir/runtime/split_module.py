@@ -86,7 +86,7 @@ def divide(module: ir.Module, found: Survey, threads: int) -> tuple[Part, list[P
     if len(found.definitions) != len(module.body.operations):
         return None  # something without a name, of which we do not know who needs it
     kernels = {name: found.sizes[name] for name in found.definitions if _may_move(name, found)}
-    count = min(threads, sum(kernels.values()) // MIN_OPERATIONS)
+    count = min(threads, len(kernels), sum(kernels.values()) // MIN_OPERATIONS)
     if count < 2:
         return None
     groups = _balanced(kernels, count)

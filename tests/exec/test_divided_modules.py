@@ -21,6 +21,7 @@ from relax_mlir.runtime.engine import Engine
 from relax_mlir.runtime.split_module import divide, survey
 from relax_mlir.script import ir as I
 from relax_mlir.script import relax as R
+from relax_mlir.script import tir as T
 
 
 @I.ir_module
@@ -93,6 +94,31 @@ def test_parts_are_filed_together(
     executable, second = result()
     assert isinstance(executable.mod.code, CachedCode)
     np.testing.assert_array_equal(second, first)
+
+
+@I.ir_module
+class OneKernel:
+    @T.prim_func
+    def main(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
+        for i in range(8):
+            B[i] = T.exp(A[i])
+
+
+def test_no_part_is_empty(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, small_parts: None
+) -> None:
+    """Of a part without a kernel there would be no machine code to file."""
+    monkeypatch.setenv("RELAX_MLIR_CACHE_DIR", str(tmp_path))
+    monkeypatch.setenv("RELAX_MLIR_CACHE_MIN_SECONDS", "0")
+    monkeypatch.delenv("RELAX_MLIR_CACHE", raising=False)
+    a = np.linspace(-1, 1, 8, dtype="float32")
+    b = relax_mlir.runtime.empty((8,), "float32")
+    relax_mlir.build(OneKernel, "llvm")(relax_mlir.runtime.tensor(a), b)
+    np.testing.assert_allclose(b.numpy(), np.exp(a), rtol=1e-6)
+    for thread in threading.enumerate():
+        if thread.name == "relax_mlir cache":
+            thread.join()
+    assert len(list(tmp_path.glob("*/index.json"))) == 1
 
 
 def test_threads_make_code_at_the_same_time(small_parts: None) -> None:
