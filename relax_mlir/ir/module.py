@@ -199,7 +199,11 @@ class IRModule:
         above("script.highlight").show(self.script(**options), style)
 
     def __str__(self) -> str:
-        return self.mlir()
+        """TVMScript, as TVM prints a module; MLIR text of what was lowered below it."""
+        try:
+            return self.script()
+        except Error:
+            return self.mlir()
 
     __repr__ = __str__
 

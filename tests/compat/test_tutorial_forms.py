@@ -73,6 +73,13 @@ def test_modules_are_compared_by_what_they_say() -> None:
         tvm.ir.assert_structural_equal(Dense, Scale)
 
 
+def test_modules_print_as_tvmscript_while_they_can() -> None:
+    assert tvm.script.from_source(str(Scale)) == Scale
+    assert "def main(" in repr(Dense)
+    lowered = tvm.transform.PassPipeline("tir-to-linalg,convert-linalg-to-loops")(Scale)
+    assert "func.func @main" in str(lowered)
+
+
 def test_passes_are_found_in_ir() -> None:
     passes = tvm.ir.transform.Sequential([relax.transform.LegalizeOps()])
     assert len(passes(Dense).functions_items()) == 3
