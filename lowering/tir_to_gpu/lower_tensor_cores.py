@@ -106,6 +106,7 @@ class _Lowering:
             tile = _tile_of(buffer, calls)
             if tile is None:
                 return
+            self._require_wmma_tile(buffer, scope, tile)
             registers = tile[0] * tile[1] // WARP_SIZE
             grid = [-(-s // t) for s, t in zip(shape[-2:], tile, strict=True)]
             sizes = [*shape[:-2], *grid, registers]
@@ -115,6 +116,17 @@ class _Lowering:
             ir.InsertionPoint(op),
         )  # fmt: skip
         self.fragments[buffer] = _Fragment(made.operation.results[0], registers, tile)
+
+    def _require_wmma_tile(self, buffer: ir.Value, scope: str, tile: tuple[int, int]) -> None:
+        element = ir.MemRefType(buffer.type).element_type
+        is_operand = not scope.endswith("accumulator")
+        if tile != (16, 16) or (is_operand and not isinstance(element, ir.F16Type)):
+            raise CompileError(
+                f"{function_name(self.function)}: {describe(buffer)} has WMMA tiles of "
+                f"{tile[0]} x {tile[1]} {element}; those of 16 x 16 with float16 operands are "
+                "compiled",
+                hint="use the shape m16n16k16, or the mma intrinsics, which have more dtypes",
+            )
 
     # -- places -------------------------------------------------------------------------------
 

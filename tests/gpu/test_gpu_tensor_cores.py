@@ -52,9 +52,9 @@ def test_mma(dtype, sums, k_dim, trans_a, trans_b, instruction):
     assert assemble(text, "sm_80")["main_kernel"].spills == 0
 
 
-def wmma(trans_b, dtype="float16", scope="shared"):
-    group = cuda.get_wmma_intrin_group(scope, "global", dtype, "float32", trans_b)
-    sch = Schedule(product(dtype, "float32", False, trans_b))
+def wmma(trans_b, dtype="float16", scope="shared", sums_dtype="float32"):
+    group = cuda.get_wmma_intrin_group(scope, "global", dtype, sums_dtype, trans_b)
+    sch = Schedule(product(dtype, sums_dtype, False, trans_b))
     block = sch.get_block("C")
     loops = [sch.split(loop, [None, 16]) for loop in sch.get_loops(block)]
     sch.reorder(*(outer for outer, _ in loops), *(inner for _, inner in loops))
@@ -91,6 +91,11 @@ def test_wmma(trans_b, scope):
     assert assemble(text, "sm_80")["main_kernel"].spills == 0
     # A tile of each factor, and the registers of one warp's fragments.
     assert "memref<16x16xf16, #gpu.address_space<workgroup>>" in kernels(built)
+
+
+def test_wmma_tiles_of_other_dtypes_are_refused():
+    with pytest.raises(CompileError, match=r"WMMA tiles of 16 x 16 i8; .* with float16 operands"):
+        relax_mlir.build(wmma(False, "int8", sums_dtype="int32"), target="cuda")
 
 
 def test_registers_of_other_threads_are_refused():
