@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tarfile
 from pathlib import Path
 from typing import Any
 
@@ -133,3 +134,14 @@ def test_an_archive_holds_one_library(tmp_path: Path) -> None:
     tvm.contrib.tar.tar(str(tmp_path / "empty.tar"), str(note))
     with pytest.raises(tvm.errors.Error, match="holds 0 libraries"):
         tvm.runtime.load_module(tmp_path / "empty.tar")
+
+
+def test_nothing_is_unpacked_outside_of_the_directory(tmp_path: Path) -> None:
+    (tmp_path / "inside").mkdir()
+    with tarfile.open(tmp_path / "bad.tar", "w") as archive:
+        archive.addfile(tarfile.TarInfo("folder/empty.txt"))
+        archive.addfile(tarfile.TarInfo("../outside.txt"))
+    with pytest.raises(ValueError, match=r"\.\./outside\.txt .* is outside of"):
+        tvm.contrib.tar.untar(str(tmp_path / "bad.tar"), str(tmp_path / "inside"))
+    assert (tmp_path / "inside/folder/empty.txt").exists()
+    assert not (tmp_path / "outside.txt").exists()

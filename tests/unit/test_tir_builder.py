@@ -35,7 +35,7 @@ def test_symbols_are_read_from_the_first_plain_dimension() -> None:
     assert "%n = memref.dim %B, %c0" in text
     assert "affine_map<(d0) -> (d0 * 2 + 1)>(%vi)" in text
     assert find(function, "T.reads") == ["T.reads(A[vi * T.int64(2) + T.int64(1), vj])"]
-    again = IRModule.parse(str(IRModule.from_expr(function)))
+    again = IRModule.parse(IRModule.from_expr(function).mlir())
     assert again == IRModule.from_expr(function)
 
 
