@@ -134,5 +134,11 @@ def _bytes_of_weights(model: torch.nn.Module) -> float:
 
 
 def problems(names: list[str] | None = None) -> list[Callable[[], Problem]]:
-    """Functions that make the problems, so that one model is in memory at a time."""
+    """Functions that make the problems, so that one model is in memory at a time.
+
+    Ends the program for a name that no model has.
+    """
+    unknown = sorted(set(names or ()) - set(MODELS))
+    if unknown:
+        raise SystemExit(f"no model is called {', '.join(unknown)}; there are {', '.join(MODELS)}")
     return [lambda name=name: make(name) for name in names or MODELS]
