@@ -56,10 +56,20 @@ def _sampled_split(sch: Schedule, rng: random.Random) -> None:
     sch.split(loop, sch.sample_perfect_tile(loop, rng.choice([2, 3]), max_innermost_factor=8))
 
 
+def _output_rank(sch: Schedule, block: Any) -> int:
+    with mlir.scope():
+        return writes_of(sch.get(block))[0].buffer.type.rank
+
+
+def _some_axis(rank: int, rng: random.Random) -> int:
+    if rank == 0:
+        raise ScheduleError("a scalar has no axis")
+    return rng.randrange(rank)
+
+
 def _layout(sch: Schedule, rng: random.Random) -> None:
     block = _some_block(sch, rng)
-    with mlir.scope():
-        rank = writes_of(sch.get(block))[0].buffer.type.rank
+    rank = _output_rank(sch, block)
     order = rng.sample(range(rank), rank)
     tile = rng.choice([1, 2, 3])
 
@@ -130,9 +140,8 @@ def _reindex_cache(sch: Schedule, rng: random.Random) -> None:
 def _padded_layout(sch: Schedule, rng: random.Random) -> None:
     block = _some_block(sch, rng)
     sch.set_scope(block, 0, "global")
-    with mlir.scope():
-        rank = writes_of(sch.get(block))[0].buffer.type.rank
-    axis, tile = rng.randrange(rank), rng.choice([2, 3, 5])
+    rank = _output_rank(sch, block)
+    axis, tile = _some_axis(rank, rng), rng.choice([2, 3, 5])
 
     def index_map(*indices: Any) -> list[Any]:
         tiled = list(indices)
@@ -203,9 +212,9 @@ def _annotated(sch: Schedule, rng: random.Random) -> None:
 def _aligned(sch: Schedule, rng: random.Random) -> None:
     block = _some_block(sch, rng)
     sch.set_scope(block, 0, rng.choice(["global", "local"]))
-    with mlir.scope():
-        rank = writes_of(sch.get(block))[0].buffer.type.rank
-    sch.storage_align(block, 0, rng.randrange(rank), rng.choice([4, 8, 32]), rng.choice([0, 1]))
+    rank = _output_rank(sch, block)
+    axis = _some_axis(rank, rng)
+    sch.storage_align(block, 0, axis, rng.choice([4, 8, 32]), rng.choice([0, 1]))
 
 
 Move = Callable[[Schedule, random.Random], Any]
