@@ -17,6 +17,7 @@ from relax_mlir.topi.imperative import every, flattened
 
 Combine = Callable[[Any, Any], PrimExpr]
 Element = Callable[[tuple[PrimExpr, ...]], PrimExpr]
+Writer = Callable[[PrimFuncBuilder, Buffer, int, PrimExpr, Element, Combine, bool], None]
 
 
 def scanop(
@@ -32,6 +33,24 @@ def scanop(
 
     exclusive: element i combines those before it, starting from the identity.
     """
+    writers = (_along_rows, _across_rows)
+    return scan_with(
+        writers, "generic", data, binop, identity_value, op_name, axis, dtype, exclusive
+    )
+
+
+def scan_with(
+    writers: tuple[Writer, Writer],
+    kind: str,
+    data: Tensor,
+    binop: Combine,
+    identity_value: Any,
+    op_name: str,
+    axis: int | None,
+    dtype: object | None,
+    exclusive: bool | None,
+) -> Tensor:
+    """`scanop`, by functions that write the loops along the last axis and along another one."""
     shape = [product(data.shape)] if axis is None else data.shape
     at = 0 if axis is None else normalize_axis(axis, data.ndim)
     target = data.dtype if dtype in (None, "", "void") else dtype
@@ -42,10 +61,10 @@ def scanop(
             own = flattened(ins[0], place[0]) if axis is None else place
             return O.cast(target, ins[0][own])
 
-        write = _along_rows if at == len(shape) - 1 else _across_rows
+        write = writers[0] if at == len(shape) - 1 else writers[1]
         write(build, outs[0], at, start, element, binop, bool(exclusive))
 
-    return imperative([(shape, target)], [data], emit, f"{op_name}_generic", op_name)
+    return imperative([(shape, target)], [data], emit, f"{op_name}_{kind}", op_name)
 
 
 def _along_rows(

@@ -5,7 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from relax_mlir.relax import pipelines
-from relax_mlir.relax.backend.stages import dataflow_lower_passes, finalize_passes
+from relax_mlir.relax.backend.stages import (
+    dataflow_lower_passes,
+    finalize_passes,
+    library_dispatch_passes,
+)
 from relax_mlir.transform.passes import Pass
 
 __all__ = [
@@ -15,12 +19,6 @@ __all__ = [
     "legalize_passes",
     "library_dispatch_passes",
 ]
-
-
-def library_dispatch_passes(target: Any) -> list[Pass]:
-    """Passes that hand operators to libraries: none, our own kernels are the default."""
-    del target
-    return []
 
 
 def legalize_passes(target: Any) -> list[Pass]:

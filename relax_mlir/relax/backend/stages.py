@@ -1,4 +1,4 @@
-"""The stages after operators became kernels, which are the same for all targets."""
+"""The stages before and after operators become kernels, which are the same for all targets."""
 
 from __future__ import annotations
 
@@ -7,7 +7,13 @@ from typing import Any
 from relax_mlir.relax import transform
 from relax_mlir.transform.passes import Pass
 
-__all__ = ["dataflow_lower_passes", "finalize_passes"]
+__all__ = ["dataflow_lower_passes", "finalize_passes", "library_dispatch_passes"]
+
+
+def library_dispatch_passes(target: Any) -> list[Pass]:
+    """Passes that hand operators to libraries: none, our own kernels are the default."""
+    del target
+    return []
 
 
 def dataflow_lower_passes(target: Any) -> list[Pass]:

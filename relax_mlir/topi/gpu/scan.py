@@ -10,16 +10,14 @@ from __future__ import annotations
 from contextlib import ExitStack
 from typing import Any
 
-from relax_mlir.te.operation import imperative
 from relax_mlir.te.tensor import Tensor
 from relax_mlir.tir import operators as O
 from relax_mlir.tir.buffer import Buffer
 from relax_mlir.tir.builder import PrimFuncBuilder
 from relax_mlir.tir.expr import PrimExpr
-from relax_mlir.topi.common import as_int, normalize_axis, product
+from relax_mlir.topi.common import as_int
 from relax_mlir.topi.gpu.threads import THREADS, bound, line_at, line_count
-from relax_mlir.topi.imperative import flattened
-from relax_mlir.topi.scan import Combine, Element
+from relax_mlir.topi.scan import Combine, Element, scan_with
 
 
 def scanop(
@@ -32,20 +30,8 @@ def scanop(
     exclusive: bool | None = None,
 ) -> Tensor:
     """As `topi.scanop`; sums of floats are made in another order."""
-    shape = [product(data.shape)] if axis is None else data.shape
-    at = 0 if axis is None else normalize_axis(axis, data.ndim)
-    target = data.dtype if dtype in (None, "", "void") else dtype
-    start = O.cast(target, identity_value)
-
-    def emit(build: PrimFuncBuilder, ins: list[Buffer], outs: list[Buffer]) -> None:
-        def element(place: tuple[PrimExpr, ...]) -> PrimExpr:
-            own = flattened(ins[0], place[0]) if axis is None else place
-            return O.cast(target, ins[0][own])
-
-        write = _along_rows if at == len(shape) - 1 else _across_rows
-        write(build, outs[0], at, start, element, binop, bool(exclusive))
-
-    return imperative([(shape, target)], [data], emit, f"{op_name}_gpu", op_name)
+    writers = (_along_rows, _across_rows)
+    return scan_with(writers, "gpu", data, binop, identity_value, op_name, axis, dtype, exclusive)
 
 
 def _along_rows(
