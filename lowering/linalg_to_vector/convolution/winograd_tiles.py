@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from math import isqrt
 
 from relax_mlir.lowering.linalg_to_vector.body import emit_body
@@ -144,26 +145,33 @@ class WinogradTiles:
     # The data
 
     def transform_data(self, chunk: Chunk, low: Index, high: Index) -> None:
+        whole = (_inside(self.win.rows), _inside(self.win.columns))
+        self._each_tile(chunk, low, high, whole, self.data_block, partial(self._tile, chunk))
+
+    def _each_tile(
+        self,
+        chunk: Chunk,
+        low: Index,
+        high: Index,
+        whole: tuple[tuple[int, int], tuple[int, int]],
+        size: int | Index,
+        write: Callable[[Index, Index, Index, bool], None],
+    ) -> None:
+        """Loop over the tiles of some rows of a chunk: `write(row, column, place, border)` gets
+        where a tile is in the image, and its place among those of the chunk, `size` elements each.
+        The rows and columns that are `whole` are written apart from those at the border."""
         b, win = self.b, self.win
-        inside_rows, inside_columns = _inside(win.rows), _inside(win.columns)
         with b.loop(low, high) as row, b.loop(0, win.columns.tiles) as column:
             at_row = b.add(chunk.row, row)
             inside = b.all_of(
                 [
-                    *_between(b, at_row, inside_rows, win.rows.tiles),
-                    *_between(b, column, inside_columns, win.columns.tiles),
+                    *_between(b, at_row, whole[0], win.rows.tiles),
+                    *_between(b, column, whole[1], win.columns.tiles),
                 ]
             )
-            to = b.mul(b.add(b.mul(row, win.columns.tiles), column), self.data_block)
-            b.when(
-                inside,
-                lambda at_row=at_row, column=column, to=to: self._tile(
-                    chunk, at_row, column, to, False
-                ),
-                lambda at_row=at_row, column=column, to=to: self._tile(
-                    chunk, at_row, column, to, True
-                ),
-            )
+            place = b.mul(b.add(b.mul(row, win.columns.tiles), column), size)
+            arguments = (at_row, column, place)
+            b.when(inside, lambda: write(*arguments, False), lambda: write(*arguments, True))
 
     def _tile(self, chunk: Chunk, row: Index, column: Index, to: Index, border: bool) -> None:
         """Transform a tile, a vector of channels at a time."""
@@ -327,27 +335,11 @@ class WinogradTiles:
 
     def transform_products(self, chunk: Chunk, products: Products, low: Index, high: Index) -> None:
         """The output of some rows of tiles, in the channels of `products`."""
-        b, win = self.b, self.win
-        full_rows = win.rows.length // win.rows.output
-        full_columns = win.columns.length // win.columns.output
-        with b.loop(low, high) as row, b.loop(0, win.columns.tiles) as column:
-            at_row = b.add(chunk.row, row)
-            inside = b.all_of(
-                [
-                    *_between(b, at_row, (0, full_rows), win.rows.tiles),
-                    *_between(b, column, (0, full_columns), win.columns.tiles),
-                ]
-            )
-            source = b.mul(b.add(b.mul(row, win.columns.tiles), column), products.width)
-            b.when(
-                inside,
-                lambda at_row=at_row, column=column, source=source: self._output_tile(
-                    chunk, products, at_row, column, source, False
-                ),
-                lambda at_row=at_row, column=column, source=source: self._output_tile(
-                    chunk, products, at_row, column, source, True
-                ),
-            )
+        rows, columns = (
+            (0, axis.length // axis.output) for axis in (self.win.rows, self.win.columns)
+        )
+        write = partial(self._output_tile, chunk, products)
+        self._each_tile(chunk, low, high, (rows, columns), products.width, write)
 
     def _output_tile(
         self,
