@@ -44,11 +44,12 @@ from relax_mlir.relax.dpl.pattern import (
     reject,
     wildcard,
 )
-from relax_mlir.relax.dpl.rewrite import rewrite_bindings, rewrite_call
+from relax_mlir.relax.dpl.rewrite import rewrite_bindings
 from relax_mlir.relax.dpl.rewriter import (
     ExprPatternRewriter,
     OrRewriter,
     PatternMatchingRewriter,
+    rewrite_call,
 )
 
 StructInfoPattern = TypePattern

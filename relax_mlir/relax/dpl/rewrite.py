@@ -1,4 +1,4 @@
-"""Rewriting what patterns match (TVM's `rewrite_call`, `rewrite_bindings`)."""
+"""Rewriting what patterns match (TVM's `rewrite_bindings`)."""
 
 from __future__ import annotations
 
@@ -11,42 +11,13 @@ from relax_mlir.lowering.relax.dead_code_elimination import remove_dead_bindings
 from relax_mlir.relax import expr as nodes
 from relax_mlir.relax.blocks import Binding, DataflowBlock, MatchCast, VarBinding
 from relax_mlir.relax.dpl.context import PatternContext
-from relax_mlir.relax.dpl.matcher import extract_matched_expr
 from relax_mlir.relax.dpl.pattern import DFPattern
 from relax_mlir.relax.expr import Expr, Var
 from relax_mlir.relax.expr_functor import PyExprMutator
 from relax_mlir.relax.function import Function
 from relax_mlir.relax.lowering import post_order
 
-CallRewriter = Callable[[Expr, dict[DFPattern, Any]], Expr]
 BindingRewriter = Callable[[dict[DFPattern, Var], dict[Var, Expr]], Mapping[Var, Any]]
-
-
-def rewrite_call(pattern: DFPattern, rewriter: CallRewriter, func: Function) -> Function:
-    """A function in which each bound expression that matches is what `rewriter` makes of it.
-
-    `rewriter(expr, matchings)` gets the expression and what each part of the pattern matched; it
-    returns a new expression, or `expr` to leave it.  What becomes unused is removed.
-    """
-    return remove_all_unused(_CallRewriter(pattern, rewriter).visit_expr(func))
-
-
-class _CallRewriter(PyExprMutator):
-    def __init__(self, pattern: DFPattern, rewriter: CallRewriter):
-        super().__init__()
-        self._pattern = pattern
-        self._rewriter = rewriter
-        self._values: dict[Var, Expr] = {}
-
-    def visit_var_binding_(self, binding: VarBinding) -> None:
-        if isinstance(binding.value, nodes.If):
-            super().visit_var_binding_(binding)
-            return
-        value = self.visit_expr(binding.value)
-        matched = extract_matched_expr(self._pattern, value, self._values)
-        if matched is not None:
-            value = nodes.as_expr(self._rewriter(value, matched))
-        self._values[self.reemit_binding(binding, value)] = value
 
 
 def rewrite_bindings(ctx: PatternContext, rewriter: BindingRewriter, func: Function) -> Function:

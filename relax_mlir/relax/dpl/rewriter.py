@@ -20,12 +20,14 @@ from relax_mlir.relax.dpl.pattern import (
     is_tuple_get_item,
     wildcard,
 )
-from relax_mlir.relax.dpl.rewrite import CallRewriter, remove_all_unused
+from relax_mlir.relax.dpl.rewrite import remove_all_unused
 from relax_mlir.relax.expr import Expr, Var
 from relax_mlir.relax.expr_functor import PyExprMutator
 from relax_mlir.relax.function import Function
 
-__all__ = ["ExprPatternRewriter", "OrRewriter", "PatternMatchingRewriter"]
+__all__ = ["ExprPatternRewriter", "OrRewriter", "PatternMatchingRewriter", "rewrite_call"]
+
+CallRewriter = Callable[[Expr, dict[DFPattern, Any]], Expr]
 
 
 @dataclass(frozen=True)
@@ -102,6 +104,15 @@ def OrRewriter(
 ) -> PatternMatchingRewriter:
     """`lhs | rhs`."""
     return lhs | rhs
+
+
+def rewrite_call(pattern: DFPattern, rewriter: CallRewriter, func: Function) -> Function:
+    """A function in which each bound expression that matches is what `rewriter` makes of it.
+
+    `rewriter(expr, matchings)` gets the expression and what each part of the pattern matched; it
+    returns a new expression, or `expr` to leave it.  What becomes unused is removed.
+    """
+    return PatternMatchingRewriter.from_pattern(pattern, rewriter)(func)
 
 
 class _Rewriting(PyExprMutator):
