@@ -10,7 +10,6 @@ from relax_mlir.dialects.tir.blocks import BlockOp
 from relax_mlir.dlight.analysis.access import variables_used
 from relax_mlir.dlight.analysis.common_analysis import (
     SBlockInfo,
-    has_reduction,
     is_associative,
     normalize_prim_func,
 )
@@ -42,11 +41,9 @@ class GeneralReduction(GPUScheduleRule):
     """
 
     def apply(self, func: PrimFunc, target: Target, tunable: bool) -> Schedule | None:
-        if not isinstance(func, PrimFunc) or not self.is_target_available(target):
+        sch = self.reduction_schedule(func, target)
+        if sch is None:
             return None
-        if not has_reduction(func):
-            return None
-        sch = Schedule(func, error_render_level="fast")
         infos = try_inline_contiguous_spatial(sch, normalize_prim_func(sch))
         if not infos or not is_reduction_of_rows(infos):
             return None

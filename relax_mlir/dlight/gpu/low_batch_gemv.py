@@ -10,7 +10,6 @@ from relax_mlir.dlight.analysis.access import is_element, iterators_of, variable
 from relax_mlir.dlight.analysis.common_analysis import (
     SBlockInfo,
     get_sblock_info,
-    has_reduction,
     normalize_prim_func,
 )
 from relax_mlir.dlight.analysis.gemv import get_reduction_expr
@@ -53,11 +52,9 @@ class LowBatchGEMV(GPUScheduleRule):
         self.bucket = bucket
 
     def apply(self, func: PrimFunc, target: Target, tunable: bool) -> Schedule | None:
-        if not isinstance(func, PrimFunc) or not self.is_target_available(target):
+        sch = self.reduction_schedule(func, target)
+        if sch is None:
             return None
-        if not has_reduction(func):
-            return None
-        sch = Schedule(func, error_render_level="fast")
         infos = normalize_prim_func(sch)
         reductions = [info for info in infos or [] if info.is_reduction()]
         if len(reductions) != 1 or _variables(sch, reductions[0]) is None:

@@ -9,7 +9,6 @@ from relax_mlir.dialects.tir.blocks import BlockOp
 from relax_mlir.dlight.analysis.access import detect_dominant_read, iterators_of
 from relax_mlir.dlight.analysis.common_analysis import (
     SBlockInfo,
-    has_reduction,
     is_associative,
     normalize_prim_func,
 )
@@ -50,11 +49,9 @@ class Reduction(GPUScheduleRule):
     """
 
     def apply(self, func: PrimFunc, target: Target, tunable: bool) -> Schedule | None:
-        if not isinstance(func, PrimFunc) or not self.is_target_available(target):
+        sch = self.reduction_schedule(func, target)
+        if sch is None:
             return None
-        if not has_reduction(func):
-            return None
-        sch = Schedule(func, error_render_level="fast")
         infos = try_inline_contiguous_spatial(sch, normalize_prim_func(sch))
         if not infos or len(infos) > 2:
             return None

@@ -7,7 +7,6 @@ from relax_mlir.dlight.analysis.common_analysis import (
     SBlockInfo,
     get_root_block,
     get_sblock_info,
-    has_reduction,
     is_associative,
     normalize_prim_func,
 )
@@ -39,11 +38,9 @@ class ReductionChain(GPUScheduleRule):
     """
 
     def apply(self, func: PrimFunc, target: Target, tunable: bool) -> Schedule | None:
-        if not isinstance(func, PrimFunc) or not self.is_target_available(target):
+        sch = self.reduction_schedule(func, target)
+        if sch is None:
             return None
-        if not has_reduction(func):
-            return None
-        sch = Schedule(func, error_render_level="fast")
         if normalize_prim_func(sch) is None:
             return None
         reductions = reduction_blocks(sch)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from relax_mlir import mlir
 from relax_mlir.dlight.analysis.common_analysis import (
     SBlockInfo,
-    has_reduction,
     normalize_prim_func,
 )
 from relax_mlir.dlight.analysis.gemv import get_reduction_expr
@@ -27,11 +26,9 @@ class RMSNorm(GPUScheduleRule):
     """One thread block a row: the threads add up squares, and write 8 elements at a time."""
 
     def apply(self, func: PrimFunc, target: Target, tunable: bool) -> Schedule | None:
-        if not isinstance(func, PrimFunc) or not self.is_target_available(target):
+        sch = self.reduction_schedule(func, target)
+        if sch is None:
             return None
-        if not has_reduction(func):
-            return None
-        sch = Schedule(func, error_render_level="fast")
         infos = try_inline_contiguous_spatial(sch, normalize_prim_func(sch))
         if not infos or len(infos) != 2 or not is_reduction_of_rows(infos):
             return None
