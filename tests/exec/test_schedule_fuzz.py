@@ -32,6 +32,10 @@ MENDED = {
         "dynamic",
         1001374,
     ),
+    "an index that falls as the variable of the block grows was taken to grow": (
+        "reverse",
+        1207946,
+    ),
 }
 
 

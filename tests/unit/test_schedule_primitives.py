@@ -464,3 +464,25 @@ def test_a_loop_around_a_block_given_by_name() -> None:
     sch = Schedule(PROGRAMS["argmax"].module, debug_mask="all")
     sch.add_unit_loop("M")
     assert len(sch.get_loops("M")) == 3
+
+
+@pytest.mark.parametrize("kind", ["serial", "parallel"])
+def test_what_is_read_backwards_is_not_produced_in_an_iteration(kind: str) -> None:
+    @T.prim_func
+    def reversed_pairs(A: T.Buffer((12,), "int32"), Y: T.Buffer((12,), "int32")):
+        B = T.alloc_buffer((6, 2), "int32")
+        for i in range(12):
+            with T.block("B"):
+                vi = T.axis.spatial(12, i)
+                B[vi // 2, vi % 2] = A[vi]
+        for i in range(12):
+            with T.block("Y"):
+                vi = T.axis.spatial(12, i)
+                Y[vi] = B[(11 - vi) // 2, (11 - vi) % 2]
+
+    sch = scheduled(IRModule({"main": reversed_pairs}))
+    (loop,) = sch.get_loops(sch.get_block("B"))
+    if kind == "parallel":
+        sch.parallel(loop)
+    with pytest.raises(ScheduleError, match="reads more of B than an iteration of"):
+        sch.reverse_compute_at(sch.get_block("Y"), loop)

@@ -131,6 +131,16 @@ def _term_at_end(
     return Index({}, bound)
 
 
+def grows_with(expr: Index, variables: Iterable[ir.Value]) -> bool:
+    """True when `expr` certainly does not fall as any of the variables grows."""
+    return all(
+        k > 0 and _monotone(monomial, variable) is True
+        for variable in variables
+        for monomial, k in expr.terms.items()
+        if Index.of({monomial: k}).uses(variable)
+    )
+
+
 def _monotone(monomial: Monomial, variable: ir.Value) -> bool | None:
     """True when the product grows with the variable, None when it is not known to be monotone."""
     for atom in monomial:

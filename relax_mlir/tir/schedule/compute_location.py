@@ -8,7 +8,7 @@ from relax_mlir.dialects.tir.blocks import BlockOp
 from relax_mlir.dialects.tir.loops import ForOp
 from relax_mlir.mlir import arith, ir
 from relax_mlir.tir.schedule import nest
-from relax_mlir.tir.schedule.accesses import Interval, bounded, interval, is_exact, join
+from relax_mlir.tir.schedule.accesses import Interval, bounded, grows_with, interval, is_exact, join
 from relax_mlir.tir.schedule.analysis import (
     Access,
     consumers,
@@ -369,10 +369,10 @@ def _require_contained(
     ends = {v: low + extent - 1 for v, (low, extent) in domain.items()}
     for access in reads_of(block):
         for (offset, size), box in zip(access.region, made.get(access.buffer, ()), strict=False):
-            first, last = offset.substitute(values), (offset + size - 1).substitute(ends)
-            monotone = all(k > 0 and len(m) == 1 for m, k in offset.terms.items())
+            end = offset + size - 1
+            first, last = offset.substitute(values), end.substitute(ends)
             inside = proves_nonnegative(first - box[0]) and proves_nonnegative(box[1] - last)
-            if not (monotone and inside):
+            if not (inside and grows_with(offset, values) and grows_with(end, values)):
                 raise Refusal(f"{label(block)} reads more of {nest.value_name(access.buffer)} than "
                               f"an iteration of {label(loop)} produces", block, loop)  # fmt: skip
 
