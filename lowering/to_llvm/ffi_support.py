@@ -1,8 +1,8 @@
 """Functions that every compiled module with host code carries: errors, allocation, layout checks.
 
-They are written in the `ffi_*.mlir` files beside this one and lowered to the llvm dialect once a
-process.  Code made just in time shares one compiled copy; a library gets them as internal functions
-(`llvm-link-ffi-support`), of which LLVM drops what is not used.
+They are written in the `ffi_*.mlir` files beside this one.  Code made just in time shares one
+compiled copy of those it calls (`relax_mlir/runtime/support_code.py`); a library gets them as
+internal functions (`llvm-link-ffi-support`).
 
     relax_ffi_argument_error(kind, prefix, expected, symbol, value, any)
         raise "<prefix>expected <expected>[ with <symbol> = <value>], got <description of any>"
@@ -37,14 +37,15 @@ process.  Code made just in time shares one compiled copy; a library gets them a
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection
 from functools import cache
 from pathlib import Path
 
 from relax_mlir.lowering.to_llvm.ffi_abi import ANY, DLTENSOR, MANAGED
-from relax_mlir.mlir import PassManager, ir, scope
+from relax_mlir.lowering.to_llvm.ffi_signature import symbol_name
+from relax_mlir.mlir import PassManager, ir
 
-__all__ = ["DECLARATIONS", "SUPPORT_SYMBOLS", "address_table_text", "support_module"]
+__all__ = ["DECLARATIONS", "SUPPORT_SYMBOLS", "support_module"]
 
 # Symbols defined here, with their types as host code declares them before the two are linked.
 SUPPORT_SYMBOLS = {
@@ -88,11 +89,11 @@ DECLARATIONS = {
 _PRINTF = "!llvm.func<i32 (ptr, i64, ptr, ...)>"
 _FILES = ("ffi_objects.mlir", "ffi_closures.mlir", "ffi_errors.mlir")
 
+# What nothing exported calls goes first.
 _PIPELINE = (
-    "builtin.module(convert-scf-to-cf,convert-index-to-llvm,convert-arith-to-llvm,"
+    "builtin.module(symbol-dce,convert-scf-to-cf,convert-index-to-llvm,convert-arith-to-llvm,"
     "convert-func-to-llvm,convert-cf-to-llvm,reconcile-unrealized-casts,canonicalize,cse)"
 )
-
 
 # Called on the way of every call that succeeds; everything else runs when something is wrong, and
 # optimising it would only cost compile time.
@@ -109,52 +110,51 @@ _HOT = (
     "relax_ffi_reserve",
 )
 _COLD_ATTRIBUTES = ("cold", "noinline", "optnone")
+# Loops here are over the axes of a tensor, which are few: taking several at a time is slower, and
+# doubles the time that LLVM needs.
+_SHORT_LOOP = "#llvm.loop_annotation<vectorize = <disable = true>, unroll = <disable = true>>"
 
 
-def _strings(values: Iterable[str]) -> ir.ArrayAttr:
-    return ir.ArrayAttr.get([ir.StringAttr.get(value) for value in values])
-
-
-def _has_body(op: ir.Operation) -> bool:
-    return op.name == "llvm.func" and len(op.regions[0].blocks) > 0
+def support_module(
+    exported: Collection[str] = SUPPORT_SYMBOLS, linkage: str = "internal"
+) -> ir.Module:
+    """A fresh module in the llvm dialect with the support functions of these names, in this
+    linkage, and what they call."""
+    module = ir.Module.parse(_source())
+    for op in module.body.operations:
+        if op.operation.name != "func.func":
+            continue
+        wanted = symbol_name(op.operation) in exported
+        kind = linkage if wanted else "internal"
+        op.attributes["llvm.linkage"] = ir.Attribute.parse(f"#llvm.linkage<{kind}>")
+        if wanted:
+            del op.attributes["sym_visibility"]
+    PassManager.parse(_PIPELINE).run(module.operation)
+    for op in module.body.operations:
+        if op.operation.name == "llvm.func" and len(op.regions[0].blocks) > 0:
+            _advise_llvm(op.operation)
+    return module
 
 
 @cache
-def _support_text() -> str:
+def _source() -> str:
     aliases = f"!any = {ANY}\n!dl = {DLTENSOR}\n!managed = {MANAGED}\n!printf = {_PRINTF}\n"
     declarations = "".join(f"llvm.func @{name}{kind}\n" for name, kind in DECLARATIONS.items())
     folder = Path(__file__).parent
     files = [(folder / name).read_text(encoding="utf-8") for name in _FILES]
-    source = "\n".join([aliases, declarations, *files])
-    with scope():
-        module = ir.Module.parse(source)
-        internal = ir.Attribute.parse("#llvm.linkage<internal>")
-        for op in module.body.operations:
-            if op.operation.name == "func.func":
-                op.attributes["llvm.linkage"] = internal
-                del op.attributes["sym_visibility"]
-        PassManager.parse(_PIPELINE).run(module.operation)
-        for op in module.body.operations:
-            name = ir.StringAttr(op.attributes["sym_name"]).value
-            if name not in _HOT and _has_body(op.operation):
-                op.attributes["passthrough"] = _strings(_COLD_ATTRIBUTES)
-        return str(module)
+    return "\n".join([aliases, declarations, *files])
 
 
-def support_module() -> ir.Module:
-    """A fresh module in the llvm dialect with the functions above, all internal."""
-    return ir.Module.parse(_support_text())
-
-
-def address_table_text(name: str) -> str:
-    """A module with a function that stores the addresses of the support functions, in the order of
-    SUPPORT_SYMBOLS, into the table it is given."""
-    lines = [f"llvm.func @{symbol}{kind}" for symbol, kind in SUPPORT_SYMBOLS.items()]
-    lines.append(f"llvm.func @{name}(%table: !llvm.ptr) {{")
-    for index, symbol in enumerate(SUPPORT_SYMBOLS):
-        lines += [
-            f"  %a{index} = llvm.mlir.addressof @{symbol} : !llvm.ptr",
-            f"  %t{index} = llvm.getelementptr %table[{8 * index}] : (!llvm.ptr) -> !llvm.ptr, i8",
-            f"  llvm.store %a{index}, %t{index} : !llvm.ptr, !llvm.ptr",
-        ]
-    return "\n".join([*lines, "  llvm.return", "}"])
+def _advise_llvm(function: ir.Operation) -> None:
+    """Say what is not worth LLVM's time."""
+    if "sym_visibility" in function.attributes:
+        del function.attributes["sym_visibility"]
+    if symbol_name(function) not in _HOT:
+        names = [ir.StringAttr.get(name) for name in _COLD_ATTRIBUTES]
+        function.attributes["passthrough"] = ir.ArrayAttr.get(names)
+        return
+    short = ir.Attribute.parse(_SHORT_LOOP)
+    for block in function.regions[0].blocks:
+        last = block.operations[len(block.operations) - 1]
+        if last.operation.name == "llvm.cond_br":
+            last.attributes["loop_annotation"] = short

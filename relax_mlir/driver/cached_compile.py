@@ -29,7 +29,6 @@ from relax_mlir.lowering.linalg_to_vector.cpu_target import host_cpu
 from relax_mlir.lowering.passes import ModuleState
 from relax_mlir.lowering.to_llvm.ffi_support import support_module
 from relax_mlir.lowering.to_llvm.num_threads import num_threads
-from relax_mlir.mlir import ir
 from relax_mlir.runtime.artifact_cache import ArtifactCache, Entry, default_cache
 from relax_mlir.runtime.compiled_code import SET_CONSTANTS, Code, CompiledCode
 from relax_mlir.runtime.engine import SUPPORT_SYMBOLS, Engine, openmp_library, uses_openmp
@@ -224,12 +223,7 @@ def _support_object(root: Path) -> Path:
     if path.exists():
         return path
     with mlir.scope():
-        module = support_module()
-        external = ir.Attribute.parse("#llvm.linkage<external>")
-        for op in module.body.operations:
-            name = ir.StringAttr(op.attributes["sym_name"]).value
-            if name in SUPPORT_SYMBOLS:
-                op.attributes["linkage"] = external
+        module = support_module(linkage="external")
         engine = Engine(module, share_support=False, position_independent=True)
     engine.address(next(iter(SUPPORT_SYMBOLS)))
     with tempfile.TemporaryDirectory(dir=root, prefix=".support-") as folder:

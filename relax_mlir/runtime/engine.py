@@ -15,15 +15,12 @@ from importlib import metadata
 from typing import Any
 
 from relax_mlir.errors import CompileError
-from relax_mlir.lowering.to_llvm.ffi_support import (
-    SUPPORT_SYMBOLS,
-    address_table_text,
-    support_module,
-)
-from relax_mlir.mlir import ir, scope
+from relax_mlir.lowering.to_llvm.ffi_support import SUPPORT_SYMBOLS
+from relax_mlir.mlir import ir
 from relax_mlir.runtime.ffi import tvm_ffi
 from relax_mlir.runtime.machine_code import MachineCode
 from relax_mlir.runtime.split_module import Part, Survey, divide, survey
+from relax_mlir.runtime.support_code import support_code
 
 __all__ = [
     "FFI_PREFIX", "Engine", "ffi_library", "makes_closures", "openmp_library", "uses_openmp",
@@ -78,35 +75,6 @@ def _loaded_openmp() -> str | None:
     return min(found, default=None)
 
 
-@cache
-def _support() -> tuple[Engine, dict[str, int]]:
-    """Addresses of the FFI support functions, compiled once a process and shared by all engines."""
-    with scope():
-        module = ir.Module.parse(address_table_text("relax_ffi_addresses"))
-        support = support_module()
-        for op in list(support.body.operations):
-            name = ir.StringAttr(op.attributes["sym_name"]).value
-            if name in SUPPORT_SYMBOLS:
-                _erase_declaration(module, name)
-            op.operation.detach_from_parent()
-            module.body.append(op)
-        engine = Engine(module, share_support=False)
-    table = (ctypes.c_void_p * len(SUPPORT_SYMBOLS))()
-    pointer = ctypes.c_void_p(ctypes.addressof(table))
-    packed = (ctypes.c_void_p * 1)(ctypes.addressof(pointer))
-    ctypes.CFUNCTYPE(None, ctypes.c_void_p)(engine.address("relax_ffi_addresses"))(packed)
-    return engine, {
-        name: address or 0 for name, address in zip(SUPPORT_SYMBOLS, table, strict=True)
-    }
-
-
-def _erase_declaration(module: ir.Module, name: str) -> None:
-    for op in module.body.operations:
-        if ir.StringAttr(op.attributes["sym_name"]).value == name:
-            op.operation.erase()
-            return
-
-
 class Engine:
     """Machine code of one module, made when the engine is.
 
@@ -155,18 +123,21 @@ class Engine:
         _define(self._host, support)
 
     def _support(self, found: Survey) -> dict[str, int]:
-        """Addresses of the support functions that the module only declares."""
+        """Addresses of the support functions that the module calls and does not define."""
+        called = found.referenced()
         wanted = [
-            name for name in SUPPORT_SYMBOLS if name in found.definitions and found.sizes[name] == 1
+            name
+            for name in SUPPORT_SYMBOLS
+            if name in found.definitions and found.sizes[name] == 1 and name in called
         ]
         if not wanted:
             return {}
-        support, addresses = _support()
+        support = support_code(ffi_library())
         self.keep(support)
         if MAKES_CLOSURES in wanted:
             _keep_forever(self)
             _keep_forever(support)
-        return {name: addresses[name] for name in wanted}
+        return support.addresses(wanted)
 
     def address(self, symbol: str) -> int:
         """Address of the packed entry of an exported symbol.

@@ -39,6 +39,11 @@ class Survey:
     sizes: dict[str, int] = field(default_factory=dict)
     references: dict[str, set[str]] = field(default_factory=dict)
 
+    def referenced(self) -> Collection[str]:
+        """The symbols that something refers to: all of them when that is not known."""
+        found = set[str]().union(*self.references.values())
+        return self.definitions if _UNKNOWN in found else found
+
 
 _REFERENCES = {
     "llvm.call": "callee",
