@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import ml_dtypes
 import numpy as np
@@ -201,6 +201,40 @@ def test_large_transposed_b_is_packed() -> None:
     Product(70, 500, 603, transpose_b=True, dynamic="m").check()
 
 
+@pytest.mark.parametrize(
+    "product",
+    [
+        Product(33, 65, 77),
+        Product(9, 66, 77, epilogue="bias_relu"),
+        Product(20, 3, 100, epilogue="bias_tanh"),
+        Product(12, 33, 64, batch=3, epilogue="bias"),
+        Product(8, 17, 61, dtype="f64", initial="1.5"),
+        Product(11, 18, 70, dtype="i32"),
+        Product(10, 129, 90, width=256),
+        Product(40, 17, 300, dynamic="m", epilogue="bias_relu"),
+        Product(16, 33, 2500),
+    ],
+    ids=str,
+)
+def test_the_last_few_columns_are_dot_products(product: Product) -> None:
+    whole = replace(product, n=product.n - product.n % 8 + 16)
+    assert "vector.reduction" in compile_kernel(product.text(), product.width).vector_text
+    assert "vector.reduction" not in compile_kernel(whole.text(), product.width).vector_text
+    product.check()
+
+
+@pytest.mark.parametrize("dtype", ["f32", "f64", "i32"])
+def test_the_last_few_columns_found_at_run_time(dtype: str) -> None:
+    """Few or many of them; K too short for dot products, or too long to copy a column of B."""
+    kernel = compile_kernel(Product(1, 1, 1, dynamic="mnk", dtype=dtype).text())
+    rng = np.random.default_rng(5)
+    for m, n, k in itertools.product((7, 8, 33), (3, 17, 34, 67), (5, 77, 300, 2600)):
+        a, b = (rng.integers(-9, 9, s).astype(_NUMPY[dtype]) for s in ((m, k), (k, n)))
+        c = np.full((m, n), 77, _NUMPY[dtype])
+        kernel(a, b, np.zeros(n, _NUMPY[dtype]), c)
+        np.testing.assert_array_equal(c, a @ b, err_msg=f"{m}x{n}x{k}")
+
+
 @pytest.mark.parametrize("dtype", ["f64", "f16", "bf16", "i8", "i32", "i64"])
 @pytest.mark.parametrize("transpose_b", [False, True])
 def test_types(dtype: str, transpose_b: bool) -> None:
@@ -233,18 +267,21 @@ def test_initial_value() -> None:
     Product(70, 640, 700, initial="1.5", epilogue="bias").check()
 
 
-def test_nan_and_infinity_reach_only_their_row_and_column() -> None:
+@pytest.mark.parametrize("columns", [49, 55])
+def test_nan_and_infinity_reach_only_their_row_and_column(columns: int) -> None:
     a = np.ones((20, 40), np.float32)
-    b = np.ones((40, 50), np.float32)
-    a[3, 5], b[7, 11] = np.nan, np.inf
-    c = np.zeros((20, 50), np.float32)
-    compile_kernel(Product(20, 50, 40).text())(a, b, np.zeros(50, np.float32), c)
+    b = np.ones((40, columns), np.float32)
+    a[3, 5], b[7, 11], b[39, 48] = np.nan, np.inf, -np.inf
+    c = np.zeros((20, columns), np.float32)
+    compile_kernel(Product(20, columns, 40).text())(a, b, np.zeros(columns, np.float32), c)
     with np.errstate(invalid="ignore"):
         np.testing.assert_array_equal(c, a @ b)
 
 
-def test_accumulates_into_what_the_output_holds() -> None:
-    kernel = KernelText({"a": memref([6, 20]), "b": memref([20, 33]), "c": memref([6, 33])})
+@pytest.mark.parametrize("rows", [6, 9])
+def test_accumulates_into_what_the_output_holds(rows: int) -> None:
+    shapes = {"a": (rows, 20), "b": (20, 33), "c": (rows, 33)}
+    kernel = KernelText({name: memref(shape) for name, shape in shapes.items()})
     kernel.generic(
         [("a", "d0, d2"), ("b", "d2, d1"), ("c", "d0, d1")],
         1,
@@ -253,7 +290,7 @@ def test_accumulates_into_what_the_output_holds() -> None:
         "%s : f32",
     )
     rng = np.random.default_rng(0)
-    a, b, c = (rng.standard_normal(s).astype(np.float32) for s in ((6, 20), (20, 33), (6, 33)))
+    a, b, c = (rng.standard_normal(s).astype(np.float32) for s in shapes.values())
     expected = c + a.astype(np.float64) @ b
     compile_kernel(kernel)(a, b, c)
     np.testing.assert_allclose(c, expected, rtol=1e-5, atol=1e-5)

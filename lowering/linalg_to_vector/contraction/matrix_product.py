@@ -22,6 +22,10 @@ from relax_mlir.lowering.linalg_to_vector.contraction.packing import (
     column_panels,
     packed_strides,
 )
+from relax_mlir.lowering.linalg_to_vector.contraction.rest_dots import (
+    emit_rest_dots,
+    rest_for_dots,
+)
 from relax_mlir.lowering.linalg_to_vector.contraction.tile_config import TileConfig, choose_tile
 from relax_mlir.lowering.linalg_to_vector.cpu_target import CPUTarget
 from relax_mlir.lowering.linalg_to_vector.loop_nest import ONE, ZERO, Access
@@ -39,11 +43,19 @@ def emit_matrix_product(
     b: Builder, contraction: Contraction, target: CPUTarget, initial: ir.Value | None
 ) -> None:
     """Emit a contraction whose B is contiguous along the columns, or is to be packed."""
-    for_each_matrix(
-        b,
-        contraction,
-        lambda at, extents: _MatrixProduct(b, contraction, at, extents, target, initial).emit(),
-    )
+
+    def matrix(at: list[Access], extents: list[Index]) -> None:
+        rest = rest_for_dots(b, contraction, target, extents)
+        tiled = list(extents)
+        tiled[contraction.column] = b.sub(extents[contraction.column], rest)
+        if tiled[contraction.column] != 0 or rest == 0:
+            _MatrixProduct(b, contraction, at, tiled, target, initial).emit()
+        b.when(
+            b.at_least(rest, 1),
+            lambda: emit_rest_dots(b, contraction, at, extents, rest, target, initial),
+        )
+
+    for_each_matrix(b, contraction, matrix)
 
 
 @dataclass(frozen=True)
@@ -84,7 +96,7 @@ class _MatrixProduct:
         block = con.nest.body.block
         bits = max(32, *(argument.type.width for argument in block.arguments))
         rows = con.extent(con.row).static
-        columns = con.extent(con.column).static
+        columns = self.columns if isinstance(self.columns, int) else None
         return choose_tile(
             rows, columns, target.lanes(bits), target, rows_collide=self._rows_collide(bits // 8)
         )
@@ -175,6 +187,8 @@ class _MatrixProduct:
                 self._blocks(self.rows, row_block, row_body)
 
         self._blocks(self.columns, column_block, column_body)
+        if buffer is not None and isinstance(self.packed, ir.Value):
+            b.when(self.packed, lambda: b.stmt("memref.dealloc", [buffer.value]))
 
     def _blocks(self, total: Index, block: Index, body: Callable[[Index, Index], None]) -> None:
         """`body(start, size)` for every block; with known sizes a last, smaller block is emitted
@@ -257,9 +271,17 @@ class _MatrixProduct:
             k_block = self.config.k_block
         panels = self.b.floordiv(column_block, width)
         size = self.b.mul(panels, self._packed_panel(k_block))
-        if isinstance(self.packed, ir.Value):
-            size = self.b.select(self.packed, size, 0)
-        return self.b.scratch(size, self.b_element)
+        if not isinstance(self.packed, ir.Value):
+            return self.b.scratch(size, self.b_element)
+        # Asking for memory takes as long as a small product.
+        given = self._dynamic_view(self._given_view())
+        allocated = self.b.choose(
+            self.packed,
+            lambda: [self._dynamic_view(self.b.scratch(size, self.b_element)).value],
+            lambda: [given.value],
+            [given.value.type],
+        )
+        return FlatView(allocated[0], self.b_element)
 
     def _panels(self, buffer: FlatView | None, column: Index, k: Index, depth: Index) -> _Panels:
         b, con = self.b, self.contraction
@@ -277,14 +299,17 @@ class _MatrixProduct:
             k_strides = packed_strides(b, [depth, *self.k[1:]], width)
             return _Panels(buffer, 0, packed_panel, k_strides)
         assert isinstance(self.packed, ir.Value)
-        views = [self._dynamic_view(v).value for v in (buffer, access.view)]
-        view = b.op("arith.select", views[0].type, [self.packed, *views])
         return _Panels(
-            FlatView(view, self.b_element),
+            buffer,
             self._pick(0, base),
             self._pick(packed_panel, width),
             (self._pick(width, strides[0]),),
         )
+
+    def _given_view(self) -> FlatView:
+        view = self.accesses[self.contraction.b].view
+        assert view is not None
+        return view
 
     def _dynamic_view(self, view: FlatView) -> FlatView:
         type_ = ir.MemRefType.get([ir.ShapedType.get_dynamic_size()], view.element_type)

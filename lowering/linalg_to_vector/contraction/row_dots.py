@@ -26,7 +26,7 @@ from relax_mlir.lowering.linalg_to_vector.cpu_target import CPUTarget
 from relax_mlir.lowering.linalg_to_vector.loop_nest import ONE, Access
 from relax_mlir.mlir import ir
 
-__all__ = ["emit_row_dots", "suits_column_dots", "suits_row_dots", "turned"]
+__all__ = ["emit_matrix_dots", "emit_row_dots", "suits_column_dots", "suits_row_dots", "turned"]
 
 # More rows of A than this are worth packing B for.
 _MAX_ROWS = 7
@@ -75,8 +75,20 @@ def emit_row_dots(
     for_each_matrix(
         b,
         contraction,
-        lambda at, extents: _RowDots(b, contraction, extents, target, initial).emit(at),
+        lambda at, extents: emit_matrix_dots(b, contraction, at, extents, target, initial),
     )
+
+
+def emit_matrix_dots(
+    b: Builder,
+    contraction: Contraction,
+    accesses: list[Access],
+    extents: list[Index],
+    target: CPUTarget,
+    initial: ir.Value | None,
+) -> None:
+    """The product of one pair of matrices, at fixed outer positions, both contiguous along K."""
+    _RowDots(b, contraction, extents, target, initial).emit(accesses)
 
 
 class _RowDots:
