@@ -5,11 +5,15 @@ ride in the encoding.  No `from __future__ import annotations` here: the binding
 field annotations.
 """
 
+from relax_mlir.dialects.declared import declared
 from relax_mlir.mlir import ext, ir
 
 
 class Relax(ext.Dialect, name="relax"):
     """Graph-level operators on tensors, tuples and shapes."""
+
+
+declared(Relax.Operation)
 
 
 class DimsAttr(Relax.Attribute, name="dims"):

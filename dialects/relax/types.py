@@ -90,6 +90,7 @@ def _rank_attr(ndim: int) -> ir.IntegerAttr:
 
 
 _MOST_ELEMENTS = 1 << 62
+_LARGEST_RANK = 1 << 10
 
 
 def tensor_type(
@@ -100,8 +101,11 @@ def tensor_type(
 ) -> ir.Type:
     """The MLIR type of a tensor of which this much is known.
 
-    Raises ValueError for a size that no tensor has, and for a place without a dtype and rank.
+    Raises ValueError for a size or a rank that no tensor has, and for a place without a dtype and
+    rank.
     """
+    if not isinstance(ndim, int) or ndim > _LARGEST_RANK:
+        raise ValueError(f"a rank is an integer up to {_LARGEST_RANK}, not {ndim!r}")
     known = None if dims is None else [dim_algebra.canonical(d) for d in dims]
     for dim in known or ():
         if isinstance(dim, int) and not 0 <= dim < _MOST_ELEMENTS:

@@ -10,11 +10,14 @@ from relax_mlir.mlir import dynamic, ir
 
 
 def split(entries: Iterable[int | ir.Value]) -> tuple[ir.Attribute, list[ir.Value]]:
-    """The static array and the dynamic operands of a mixed list."""
+    """The static array and the dynamic operands of a mixed list.  Raises ValueError for the number
+    that marks what is dynamic."""
     static: list[int] = []
     values: list[ir.Value] = []
     for entry in entries:
         if isinstance(entry, int):
+            if entry == dynamic():
+                raise ValueError(f"an offset or a size of {entry} is out of range")
             static.append(entry)
         else:
             static.append(dynamic())

@@ -7,6 +7,7 @@ whose index takes a value outside.  Everything else is left to run.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from relax_mlir.dialects.names import name_of
@@ -39,7 +40,7 @@ class CheckBounds(Pass):
                 name = ir.StringAttr(function.attributes["sym_name"]).value
                 for block in function.regions[0].blocks:
                     for argument in block.arguments:
-                        require_whole_bytes(argument, name)
+                        require_addressable(argument, name)
                 for region in function.regions:
                     _check_region(region, name, "root", {})
 
@@ -51,7 +52,7 @@ def _check_region(
         for view in child.operations:
             op = view.operation
             if op.name == "tir.alloc_buffer":
-                require_allocatable(op.results[0], function)
+                require_addressable(op.results[0], function)
             elif op.name == "tir.free_variable":
                 raise CompileError(
                     f"variable {name_of(op.results[0])} is not defined in function {function}",
@@ -87,18 +88,17 @@ def _bind_loop(loop: ir.OpView, ranges: dict[ir.Value, Range | None]) -> bool:
     return True
 
 
-def require_allocatable(buffer: ir.Value, function: str) -> None:
-    """Raise CompileError for a buffer of known size that no address space holds."""
+def require_addressable(buffer: ir.Value, function: str) -> None:
+    """Raise CompileError for a buffer that no address space holds, however small its dynamic sizes
+    are."""
+    if not isinstance(buffer.type, ir.MemRefType):
+        return
     require_whole_bytes(buffer, function)
     kind = ir.MemRefType(buffer.type)
-    count = 1
-    for size in kind.shape:
-        if size == dynamic():
-            return
-        count *= size
+    count = math.prod(size for size in kind.shape if size != dynamic())
     width = getattr(kind.element_type, "width", 64)
     if count * width > 8 << ADDRESS_BITS:
-        shape = ", ".join(map(str, kind.shape))
+        shape = ", ".join("?" if size == dynamic() else str(size) for size in kind.shape)
         raise CompileError(
             f"{function}: buffer '{name_of(buffer)}' of shape ({shape}) takes "
             f"{count * width // 8} bytes, more than the 2^{ADDRESS_BITS} of the address space"
@@ -110,9 +110,7 @@ def require_whole_bytes(buffer: ir.Value, function: str) -> None:
 
     MLIR would pack them, two four-bit integers a byte, while tensors hold one a byte.
     """
-    if not isinstance(buffer.type, ir.MemRefType):
-        return
-    element = buffer.type.element_type
+    element = ir.MemRefType(buffer.type).element_type
     width = getattr(element, "width", 8)
     if 1 < width < 8:
         raise CompileError(

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import re
 
+from relax_mlir.errors import CompileError
+
 __all__ = [
     "ANY",
     "DLTENSOR",
@@ -81,7 +83,10 @@ def _code_and_bits(dtype: str) -> tuple[int, int]:
     # Small floats have a code for each format, other kinds one for all widths.
     code = None if match is None else _CODES.get(dtype if match.group(3) else match.group(1))
     if match is None or code is None:
-        raise ValueError(f"dtype {dtype!r} has no DLPack form")
+        raise CompileError(
+            f"a buffer of {dtype} cannot be an argument or a constant: DLPack has no such dtype",
+            hint="vectors are stored in a buffer of their elements",
+        )
     return code, int(match.group(2))
 
 

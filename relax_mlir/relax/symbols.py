@@ -76,6 +76,8 @@ def to_value(value: Any) -> Dim:
 
 
 def to_dims(values: Iterable[Any]) -> tuple[Dim, ...]:
+    if not isinstance(values, Iterable):
+        raise TypeError(f"a shape is a sequence of dimensions, got {values!r}")
     return tuple(to_dim(value) for value in values)
 
 

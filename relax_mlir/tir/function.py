@@ -13,6 +13,7 @@ from relax_mlir.ir.function import BaseFunc
 from relax_mlir.mlir import ir
 from relax_mlir.tir.buffer import Buffer
 from relax_mlir.tir.expr import Var
+from relax_mlir.tir.operators import integer_limits
 from relax_mlir.tir.shapes import expr_of
 
 __all__ = ["PrimFunc"]
@@ -77,7 +78,8 @@ def _parameter(
     def size(dim: dims.Dim) -> Any:
         for symbol in dims.symbols(dim):
             symbols.setdefault(symbol, Var(symbol, size_dtype))
-        return expr_of(dim, symbols, size_dtype)
+        fits = not isinstance(dim, int) or abs(dim) <= integer_limits(size_dtype)[1]
+        return expr_of(dim, symbols, size_dtype if fits else "int64")
 
     buffer = Buffer(
         name,

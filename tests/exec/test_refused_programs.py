@@ -42,17 +42,34 @@ def main(A: T.Buffer((4,), "float32"), B: T.Buffer((4,), "float32")):
         relax_mlir.build(function, target="llvm")
 
 
-def test_buffers_that_no_memory_holds() -> None:
+@pytest.mark.parametrize("rows", ["1000000000000", "n"])
+def test_buffers_that_no_memory_holds(rows: str) -> None:
+    """However few rows there may be."""
     function = from_source(
-        """
+        f"""
 @T.prim_func
-def main(A: T.Buffer((4,), "float32")):
-    B = T.alloc_buffer((1000000000000, 1000000), "float32")
-    for i in range(4):
+def main(a: T.handle):
+    n = T.int32()
+    A = T.match_buffer(a, (n,), "float32")
+    B = T.alloc_buffer(({rows}, 9223372036854775807), "float32")
+    for i in range(n):
         with T.block("B"):
-            vi = T.axis.spatial(4, i)
+            vi = T.axis.spatial(n, i)
             B[vi, 0] = A[vi]
 """
     )
-    with pytest.raises(CompileError, match=r"B.*1000000000000"):
+    with pytest.raises(CompileError, match=r"B.*9223372036854775807.*address space"):
+        relax_mlir.build(function, target="llvm")
+
+
+@pytest.mark.parametrize(
+    ("buffer", "message"),
+    [
+        ("(9223372036854775807, 256), 'float32'", "'A' of shape .* address space"),
+        ("(4,), 'float32x4'", "float32x4 cannot be an argument"),
+    ],
+)
+def test_parameters_that_no_tensor_can_be(buffer: str, message: str) -> None:
+    function = from_source(f"@T.prim_func\ndef main(A: T.Buffer({buffer})):\n    T.evaluate(0)\n")
+    with pytest.raises(CompileError, match=message):
         relax_mlir.build(function, target="llvm")

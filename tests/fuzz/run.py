@@ -16,6 +16,8 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
+from tests.fuzz.worker import CHANGED
+
 BATCH = 200
 SECONDS = 300
 """How long one program may take."""
@@ -61,11 +63,13 @@ def _lines(process: subprocess.Popen[str]) -> Iterator[str]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--graphs", type=int, default=1000, help="valid programs")
-    parser.add_argument("--mutants", type=int, default=0, help="broken programs")
+    for kind in CHANGED:
+        parser.add_argument(f"--{kind}", type=int, default=0, help=f"changed programs: {kind}")
     parser.add_argument("--seed", type=int, default=0, help="the first seed")
     options = parser.parse_args()
     faults, started = 0, time.monotonic()
-    for kind, count in (("valid", options.graphs), ("mutant", options.mutants)):
+    counts = {"valid": options.graphs, **{kind: getattr(options, kind) for kind in CHANGED}}
+    for kind, count in counts.items():
         totals: dict[str, int] = {}
         for report in batches(kind, options.seed, count):
             if "totals" in report:

@@ -6,14 +6,22 @@ import json
 import resource
 import sys
 import traceback
+from importlib import import_module
 from typing import Any
 
-from tests.fuzz.check import check_graphs, check_mutant
+from tests.fuzz.check import check_graphs
 from tests.fuzz.graphs import random_graph
 
 LIMIT = 16 << 30
 GROUP = 10
 """Graphs that are compiled in one module."""
+
+CHANGED = {
+    "mutant": ("tests.fuzz.check", "check_mutant"),
+    "script": ("tests.fuzz.texts", "check_script"),
+    "mlir": ("tests.fuzz.texts", "check_mlir"),
+}
+"""The kinds of changed programs: the module and the function that check the program of a seed."""
 
 
 def say(**report: Any) -> None:
@@ -55,19 +63,28 @@ def _graph(seed: int) -> Any:
         return type("Nothing", (), {"nodes": []})
 
 
-def mutants(first: int, end: int) -> None:
+def changed(kind: str, first: int, end: int) -> None:
+    """Changed programs one by one, and how many of them had which outcome."""
+    check = getattr(import_module(CHANGED[kind][0]), CHANGED[kind][1])
     totals: dict[str, int] = {}
     for seed in range(first, end):
         say(next=seed)
         try:
-            outcome = check_mutant(seed)
+            outcome = check(seed)
             totals[outcome] = totals.get(outcome, 0) + 1
         except BaseException as error:
-            say(kind="mutant", seed=seed, fault=fault_of(error))
+            say(kind=kind, seed=seed, fault=fault_of(error))
     say(totals=totals)
+
+
+def main(kind: str, first: int, end: int) -> None:
+    if kind == "valid":
+        valid(first, end)
+    else:
+        changed(kind, first, end)
 
 
 if __name__ == "__main__":
     # A program that asks for more memory than this gets a MemoryError, not the machine's.
     resource.setrlimit(resource.RLIMIT_AS, (LIMIT, resource.getrlimit(resource.RLIMIT_AS)[1]))
-    {"valid": valid, "mutant": mutants}[sys.argv[1]](int(sys.argv[2]), int(sys.argv[3]))
+    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))

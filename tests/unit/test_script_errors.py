@@ -31,6 +31,10 @@ CASES = [
         'with T.block("b"):\n        «vi = T.axis.remap("S", [3])»',
         "T.axis.remap takes loop variables, not 3",
     ),
+    (
+        'with T.block("b"):\n        vi = «T.axis.remap(3, [0])»',
+        "remap: the kinds are a string such as 'SSR', not 3",
+    ),
     ("vi = «T.axis.spatial(8)»", "missing 1 required positional argument: 'binding'"),
     ("«vi = T.axis.spatial(8, 0)»", "T.axis stands in a block"),
     ("«with T.init():»\n        A[0] = 1.0", "T.init stands in a block"),
@@ -47,6 +51,12 @@ CASES = [
     ("«A[0]»\n    «1 + 1»", "this statement has no effect: 1 + 1"),
     ('C = «T.alloc_buffer((2,), "float33")»', "unknown dtype 'float33'"),
     ("C = «T.alloc_buffer(shape=(2,), size=3)»", "unexpected keyword argument 'size'"),
+    ("«T.reads(A[-9223372036854775807 - 1])»", "T.reads stands in a block"),
+    (
+        '«with T.block("b"):\n        T.reads(A[-9223372036854775807 - 1])»',
+        "an offset or a size of -9223372036854775808 is out of range",
+    ),
+    ('A[0] = «T.float32("one")»', "T.float32: 'one' is no number"),
     ("«T.alloc_buffer((2,))»", "the buffer needs a name"),
     ("«T.func_attr({'x': A[0]})»", "an attribute holds constants"),
     ("«def g():»\n        pass", "a function inside a function is a macro"),
@@ -103,6 +113,7 @@ def test_a_decorated_function_points_into_this_file():
 
 SIGNATURES = [
     ("«A»", "parameter 'A' has no type"),
+    ("A: «T.match_buffer»", "is a buffer, a scalar or a handle, not"),
     ("A: «3»", "is a buffer, a scalar or a handle, not int"),
     ("A: «T.Buffer((2,), 'float99')»", "unknown dtype"),
     ("A: «T.Buffer((2.5,), 'float32')»", "a size must be an integer"),
@@ -117,6 +128,20 @@ def test_mistakes_in_a_signature(parameters: str, message: str):
     with pytest.raises(ParseError, match=re.escape(message)) as caught:
         from_source(f"@T.prim_func\ndef f({plain}):\n    pass")
     assert caught.value.span.line in (1, 2)
+
+
+TENSORS = [
+    ("R.Tensor(4)", "a shape is a sequence of dimensions, got 4"),
+    ("R.Tensor(ndim=1e400)", "a rank is an integer up to 1024, not inf"),
+    ("R.Tensor(ndim=9223372036854775807)", "a rank is an integer up to 1024"),
+]
+
+
+@pytest.mark.parametrize(("tensor", "message"), TENSORS, ids=[t for t, _ in TENSORS])
+def test_mistakes_in_the_type_of_a_tensor(tensor: str, message: str):
+    with pytest.raises(ParseError, match=re.escape(message)) as caught:
+        from_source(f"@R.function\ndef f(x: {tensor}):\n    return x")
+    assert caught.value.span.line == 2
 
 
 def test_unknown_decorator_options_are_named():

@@ -182,3 +182,17 @@ def test_float_constants(written: str, printed: str):
     )
     assert f"A[0] = {printed}" in function.script()
     assert from_source(function.script()).script() == function.script()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'T.func_attr({"limit": T.float64("inf")})',
+        'with T.block("b"):\n        T.block_attr({"limits": [0.5, float("-inf")]})',
+    ],
+)
+def test_infinite_attributes(line: str):
+    program = f"@T.prim_func\ndef f(A: T.Buffer((T.int64(9223372036854775807),))):\n    {line}"
+    module = from_source(program)
+    assert 'inf")' in module.script()
+    assert from_source(module.script()) == module

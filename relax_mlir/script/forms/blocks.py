@@ -63,6 +63,8 @@ class Axes:
     def remap(kinds: str, bindings: Sequence[Any], dtype: str | None = None) -> AxisForm:
         """Variables that take the values of loop variables, `remap("SSR", [i, j, k])`."""
         values = list(bindings) if isinstance(bindings, (list, tuple)) else [bindings]
+        if not isinstance(kinds, str):
+            raise TypeError(f"remap: the kinds are a string such as 'SSR', not {kinds!r}")
         if len(kinds) != len(values):
             raise ValueError(f"remap: {len(kinds)} kinds in {kinds!r}, {len(values)} bindings")
         unknown = [kind for kind in kinds if kind not in _REMAP]

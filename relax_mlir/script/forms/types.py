@@ -32,10 +32,16 @@ class ScalarType(DType):
             name = assigned_name()
             return SizeVar(name, self.dtype) if is_size_var else Var(name, self.dtype)
         if isinstance(value, str):
-            return FloatImm(self.dtype, float(value))
+            return FloatImm(self.dtype, self._parsed(value))
         if isinstance(value, PrimExpr) and not isinstance(value, (IntImm, FloatImm)):
             return cast(self.dtype, value)
         return const(value, self.dtype)
+
+    def _parsed(self, text: str) -> float:
+        try:
+            return float(text)
+        except ValueError:
+            raise ValueError(f"T.{self.dtype}: {text!r} is no number") from None
 
 
 class HandleType(DType):
@@ -127,12 +133,15 @@ def buffer_form(
     allocated_addr: Any = None,
     annotations: Mapping[str, Any] | None = None,
     mem_scope: str = "",
+    **unknown: Any,
 ) -> BufferForm:
     """A BufferForm from the arguments that TVM's buffer functions take.
 
     Raises TypeError for arguments that have no meaning here.
     """
     del elem_bytes, logical_scope, name, allocated_addr
+    if unknown:
+        raise TypeError(f"a buffer got an unexpected keyword argument '{next(iter(unknown))}'")
     # The first TVMScript's names.
     dtype, buffer_type, scope = dtypes or dtype, buffer_type or type, mem_scope or scope
     if byte_offset is not None:

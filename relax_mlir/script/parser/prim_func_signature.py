@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
 from relax_mlir.script.forms.statements import MetaForm, meta_var
@@ -96,7 +96,8 @@ class SignatureParser(DialectParser):
             raise self.error(f"parameter '{argument.arg}' has no type", argument)
         value = self.evaluate(argument.annotation)
         if callable(value) and not isinstance(value, (DType, BufferForm)):
-            value = value()
+            with suppress(TypeError):  # what needs arguments is no annotation
+                value = value()
         if isinstance(value, BufferForm):
             return value
         if isinstance(value, DType):

@@ -16,6 +16,7 @@ of one function, decorator included, not indented.  It gets a `Printer`:
 from __future__ import annotations
 
 import keyword
+import math
 import re
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
@@ -182,11 +183,14 @@ def _function_printer(face: BaseFunc) -> Callable[[Any, Printer], list[str]]:
 
 
 def literal(value: Any) -> str:
-    """A Python value of attributes and annotations as program text.  Raises TypeError."""
+    """A Python value of attributes and annotations as program text; infinities and NaN as
+    `float("inf")`.  Raises TypeError."""
     if isinstance(value, Reference):
         return str(value)
     if isinstance(value, str):
         return f'"{_escape(value)}"'
+    if isinstance(value, float) and not math.isfinite(value):
+        return f'float("{value}")'
     if value is None or isinstance(value, (bool, int, float)):
         return repr(value)
     if isinstance(value, Mapping):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -123,9 +122,7 @@ def binding_text(binding: Binding) -> str:
 
 
 def attribute_text(value: Any) -> str:
-    """An attribute's value; infinities and NaN as `float("inf")`."""
-    if isinstance(value, float) and not math.isfinite(value):
-        return f'float("{value}")'
+    """An attribute's value: a literal, or an index map."""
     if isinstance(value, (list, tuple)):
         return f"[{', '.join(map(attribute_text, value))}]"
     if isinstance(value, ir.AffineMapAttr):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
@@ -184,7 +185,8 @@ class PrimFuncPrinter:
         if isinstance(value, bool) and self.printer.options.syntax == "tir":
             return f"{self.T}.bool({value})"
         if isinstance(value, float):
-            return f"{self.T}.float64({value!r})" if value == value else f'{self.T}.float64("nan")'
+            shown = repr(value) if math.isfinite(value) else f'"{value}"'
+            return f"{self.T}.float64({shown})"
         return literal(value)
 
     # -- statements -------------------------------------------------------------------------------
