@@ -10,13 +10,13 @@ from relax_mlir.lowering.passes import ModuleState, Pass, register_pass
 from relax_mlir.lowering.relax.canonicalize_bindings import drop_unused_outputs
 from relax_mlir.lowering.relax.functions import (
     binding_blocks,
+    called_from,
     functions_by_name,
     is_private,
     is_pure,
     is_used,
     operations,
     purity,
-    references,
     relax_functions,
     symbol_name,
 )
@@ -67,13 +67,8 @@ def _remove_unreached(state: ModuleState, entries: set[str]) -> None:
     reached = {
         symbol_name(op) for op in functions.values() if not is_private(op) or _is_foreign(op)
     }
-    pending = [*(reached | entries)]
     reached |= entries
-    while pending:
-        for name in references(functions[pending.pop()]):
-            if name in functions and name not in reached:
-                reached.add(name)
-                pending.append(name)
+    reached |= called_from(reached, functions)
     for name, op in functions.items():
         if name not in reached:
             op.erase()

@@ -120,6 +120,17 @@ def references(op: ir.Operation) -> set[str]:
     return found
 
 
+def called_from(names: Iterable[str], functions: Mapping[str, ir.Operation]) -> set[str]:
+    """The functions that those of these names refer to, and those that these refer to in turn."""
+    found: set[str] = set()
+    pending = list(names)
+    while pending:
+        new = (references(functions[pending.pop()]) & functions.keys()) - found
+        found |= new
+        pending.extend(new)
+    return found
+
+
 def callee_of(op: ir.Operation) -> str:
     """The name in a call's `callee` attribute."""
     callee = op.attributes["callee"]

@@ -12,6 +12,7 @@ from relax_mlir.lowering.passes import ModuleState, Pass, register_pass
 from relax_mlir.lowering.relax.functions import (
     RELAX_ATTRS,
     attributes_of_function,
+    called_from,
     callee_of,
     entry_block,
     functions_by_name,
@@ -47,7 +48,7 @@ class InlinePrivateFunctions(Pass):
             if RELAX_ATTRS in op.attributes
             and is_private(op)
             and (self.primitive or "Primitive" not in attributes_of_function(op))
-            and name not in _reachable(name, functions)
+            and name not in called_from([name], functions)
         }
         for function in relax_functions(state):
             _inline_into(function, inlinable)
@@ -58,17 +59,6 @@ class InlinePrivateFunctions(Pass):
         for name, function in inlinable.items():
             if name not in used:
                 function.erase()
-
-
-def _reachable(name: str, functions: dict[str, ir.Operation]) -> set[str]:
-    found: set[str] = set()
-    pending = [name]
-    while pending:
-        for callee in references(functions[pending.pop()]):
-            if callee in functions and callee not in found:
-                found.add(callee)
-                pending.append(callee)
-    return found
 
 
 def _inline_into(function: ir.Operation, inlinable: dict[str, ir.Operation]) -> None:

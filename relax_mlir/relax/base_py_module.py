@@ -9,6 +9,7 @@
     model.main(torch.ones(4))
 
 Arrays of numpy and torch and runtime tensors are taken; results are what the first argument is.
+Python functions that compiled code calls are given torch tensors, where PyTorch is installed.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ from relax_mlir.errors import Error
 from relax_mlir.ir.module import IRModule
 from relax_mlir.lowering.relax.functions import callee_of, relax_functions, walk
 from relax_mlir.mlir import ir
+from relax_mlir.relax.array_exchange import as_torch, like, to_tensor, to_tensors
+from relax_mlir.relax.relax_to_pyfunc_converter import ConvertedFunction
 from relax_mlir.relax.struct_info import TupleType, to_mlir_type
 
 __all__ = ["BasePyModule"]
@@ -71,7 +74,7 @@ class BasePyModule:
         if name in self.relax_func_names:
             return self._relax_function(name)
         if name in self.tir_func_names:
-            return self._kernel(name)
+            return self.tir_function(name)
         known = ", ".join(self.list_functions_flat()) or "none"
         raise AttributeError(f"the module has no function '{name}'; it has {known}")
 
@@ -95,7 +98,9 @@ class BasePyModule:
             raise Error(f"'{name}' must be a function, not a {type(func).__name__}")
         from relax_mlir.runtime.registry import register_global_func
 
-        bound = python_types.MethodType(func, self)
+        # What was a Relax function knows nothing of the module that it is called through.
+        converted = isinstance(func, ConvertedFunction)
+        bound = func if converted else python_types.MethodType(func, self)
         self.pyfuncs[name] = func
         self._machine = None  # compiled code knows the functions there were
         setattr(self, name, bound)
@@ -103,7 +108,7 @@ class BasePyModule:
             return
 
         def from_host(*args: Any) -> Any:
-            return _to_tensors(bound(*args))
+            return to_tensors(bound(*[as_torch(arg) for arg in args]))
 
         for registered in (name, f"{self._prefix}{name}"):
             register_global_func(registered, from_host, override=True)
@@ -133,7 +138,7 @@ class BasePyModule:
     ) -> Any:
         """Call a TensorIR function, given by name or as `self.name`, with fresh outputs of the
         types `out_sinfo`; symbolic sizes of these are those of the arguments' types."""
-        function = self._kernel(tir_func) if isinstance(tir_func, str) else tir_func
+        function = self.tir_function(tir_func) if isinstance(tir_func, str) else tir_func
         return self._into_outputs(function, args, out_sinfo if out_ty is None else out_ty)
 
     def call_dps_packed(
@@ -156,13 +161,14 @@ class BasePyModule:
         given = _as_list(args)
         shaped = _shapes(outputs, given)
         made = [np.empty(shape, dtype) for shape, dtype in shaped]
-        tensors = [_to_tensor(a) for a in given]
-        results = [_to_tensor(array) for array in made]
+        tensors = [to_tensor(a) for a in given]
+        results = [to_tensor(array) for array in made]
         function(*tensors, *results)
-        back = [_like(tensor, given) for tensor in results]
+        back = [like(tensor, given) for tensor in results]
         return back[0] if len(back) == 1 else tuple(back)
 
-    def _kernel(self, name: str) -> Callable[..., Any]:
+    def tir_function(self, name: str) -> Callable[..., Any]:
+        """A TensorIR function, compiled.  Raises Error for an unknown name."""
         if name not in self.tir_func_names:
             known = ", ".join(self.tir_func_names) or "none"
             raise Error(f"there is no TensorIR function '{name}'; there are {known}")
@@ -170,7 +176,8 @@ class BasePyModule:
             from relax_mlir.driver import compile as compile_module
 
             kernels = IRModule()
-            kernels.update({n: self.ir_mod[n] for n in self.tir_func_names})
+            for own in self.tir_func_names:  # private ones are called too
+                kernels.update_func(own, self.ir_mod[own].with_attr("global_symbol", own))
             self._kernels = compile_module(kernels, self.target)
         return self._kernels[name]
 
@@ -184,7 +191,7 @@ class BasePyModule:
         function = self._machine[name]
 
         def call(*args: Any) -> Any:
-            return _like(function(*[_to_tensor(a) for a in args]), args)
+            return like(function(*[to_tensor(a) for a in args]), args)
 
         return call
 
@@ -192,15 +199,13 @@ class BasePyModule:
 
     def _convert_pytorch_to_tvm(self, tensors: Any) -> Any:
         """Torch tensors (or lists of them) as runtime tensors."""
-        return _to_tensors(tensors)
+        return to_tensors(tensors)
 
     def _convert_tvm_to_pytorch(self, tensors: Any) -> Any:
         """Runtime tensors (or lists of them) as torch tensors."""
-        import torch
-
         if isinstance(tensors, (list, tuple)):
             return [self._convert_tvm_to_pytorch(t) for t in tensors]
-        return torch.from_dlpack(tensors)
+        return as_torch(tensors)
 
 
 def _python_calls(mod: IRModule) -> list[ir.Operation]:
@@ -212,40 +217,6 @@ def _python_calls(mod: IRModule) -> list[ir.Operation]:
 
 def _as_list(args: Any) -> list[Any]:
     return list(args) if isinstance(args, (list, tuple)) else [args]
-
-
-def _to_tensor(value: Any) -> Any:
-    """An array as a runtime tensor; other values as they are."""
-    from relax_mlir.runtime.tensor import Tensor, from_dlpack, tensor
-
-    if isinstance(value, (bool, int, float, str, Tensor)):
-        return value
-    if isinstance(value, np.ndarray):
-        return tensor(value) if not value.flags.writeable else from_dlpack(value)
-    if hasattr(value, "__dlpack__"):
-        plain = value.detach().contiguous() if hasattr(value, "detach") else value
-        return from_dlpack(plain)
-    return value
-
-
-def _to_tensors(values: Any) -> Any:
-    if isinstance(values, (list, tuple)):
-        return [_to_tensors(v) for v in values]
-    return _to_tensor(values)
-
-
-def _like(result: Any, given: Sequence[Any]) -> Any:
-    """A result as the arguments are: torch tensors, numpy arrays, or runtime tensors."""
-    if isinstance(result, (list, tuple)) or type(result).__name__ == "Array":
-        return [_like(r, given) for r in result]
-    if not hasattr(result, "__dlpack__"):
-        return result
-    kind = next((type(a).__module__.partition(".")[0] for a in given if hasattr(a, "shape")), "")
-    if kind == "torch":
-        import torch
-
-        return torch.from_dlpack(result)
-    return result.numpy() if kind == "numpy" else result
 
 
 def _shapes(outputs: Any, args: Sequence[Any]) -> list[tuple[tuple[int, ...], Any]]:

@@ -145,3 +145,71 @@ def test_nothing_is_unpacked_outside_of_the_directory(tmp_path: Path) -> None:
         tvm.contrib.tar.untar(str(tmp_path / "bad.tar"), str(tmp_path / "inside"))
     assert (tmp_path / "inside/folder/empty.txt").exists()
     assert not (tmp_path / "outside.txt").exists()
+
+
+def test_python_tensor_ir_and_relax_share_a_module() -> None:
+    """TVM's tutorial "Mix Python/PyTorch with TVM Using BasePyModule", in its words."""
+    torch = pytest.importorskip("torch")
+    from relax_mlir.relax.base_py_module import BasePyModule
+    from relax_mlir.script import tirx
+
+    @tvm.register_global_func("test_tutorial_forms.bias_add", override=True)
+    def bias_add(x: Any, bias: Any, out: Any) -> None:
+        out[:] = x.numpy() + bias.numpy()
+
+    @I.ir_module
+    class Hybrid(BasePyModule):
+        @tirx.prim_func(s_tir=True)
+        def scale_tir(var_x: tirx.handle, var_out: tirx.handle):
+            n = tirx.int64()
+            x = tirx.match_buffer(var_x, (n,), "float32")
+            out = tirx.match_buffer(var_out, (n,), "float32")
+            for i in tirx.serial(n):
+                out[i] = x[i] * tirx.float32(2.0)
+
+        @I.pyfunc
+        def silu(self, x):
+            return torch.sigmoid(x) * x
+
+        @I.pyfunc
+        def forward(self, x, bias):
+            doubled = self.call_tir(
+                self.scale_tir, [self._convert_pytorch_to_tvm(x)], out_ty=R.Tensor((4,), "float32")
+            )
+            out_ty = R.Tensor((4,), "float32")
+            given = [self._convert_tvm_to_pytorch(doubled), bias]
+            return self.call_dps_packed("test_tutorial_forms.bias_add", given, out_ty=out_ty)
+
+        @R.function
+        def main(x: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
+            return R.call_py_func("silu", (x,), out_ty=R.Tensor((4,), "float32"))
+
+        @R.function
+        def add_relax(
+            x: R.Tensor(("n",), "float32"), y: R.Tensor(("n",), "float32")
+        ) -> R.Tensor(("n",), "float32"):
+            return R.add(x, y)
+
+    mod = Hybrid(device=tvm.cpu(0), target="llvm")
+    x, bias = torch.randn(4), torch.randn(4)
+    torch.testing.assert_close(mod.forward(x, bias), 2 * x + bias)
+    torch.testing.assert_close(mod.main(x), torch.sigmoid(x) * x)
+    torch.testing.assert_close(mod.call_py_func("silu", [x]), torch.sigmoid(x) * x)
+    for size in (5, 10):
+        a, b = torch.randn(size), torch.randn(size)
+        torch.testing.assert_close(mod.add_relax(a, b), a + b)
+    n = tirx.int64()
+    seven = torch.randn(7)
+    scaled = mod.call_tir("scale_tir", [seven], relax.TensorType((n,), "float32"))
+    torch.testing.assert_close(torch.tensor(scaled.numpy()), seven * 2)
+    assert mod.list_functions()["relax"] == ["main", "add_relax"]
+
+
+def test_relax_is_converted_to_python_before_and_after_a_pass() -> None:
+    torch = pytest.importorskip("torch")
+    from relax_mlir.relax.relax_to_pyfunc_converter import RelaxToPyFuncConverter
+
+    x, b = torch.randn(2, 3), torch.randn(3)
+    for module in (Dense, relax.transform.CanonicalizeBindings()(Dense)):
+        converted = RelaxToPyFuncConverter(module).convert(["main"])
+        torch.testing.assert_close(converted.pyfuncs["main"](x, b), torch.relu(x + b))
