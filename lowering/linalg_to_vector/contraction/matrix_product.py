@@ -16,7 +16,12 @@ from dataclasses import dataclass, replace
 
 from relax_mlir.lowering.linalg_to_vector.builder import Builder, FlatView, Index
 from relax_mlir.lowering.linalg_to_vector.contraction.matching import Contraction, for_each_matrix
-from relax_mlir.lowering.linalg_to_vector.contraction.micro_kernel import MicroKernel, Tile
+from relax_mlir.lowering.linalg_to_vector.contraction.micro_kernel import (
+    FetchedAhead,
+    MicroKernel,
+    Tile,
+    fetched_ahead,
+)
 from relax_mlir.lowering.linalg_to_vector.contraction.packing import (
     Packing,
     column_panels,
@@ -89,7 +94,7 @@ class _MatrixProduct:
         self.config = self._configure(target)
         lanes = self.config.lanes
         self.kernel = MicroKernel(b, contraction, accesses, lanes, initial)
-        self.panel_distance = self._panel_distance(target)
+        self.fetches_ahead = self._is_fetched_ahead(target)
 
     def _configure(self, target: CPUTarget) -> TileConfig:
         con = self.contraction
@@ -130,28 +135,29 @@ class _MatrixProduct:
         reused = b.compare("uge", self.rows, _PACK_ROWS)
         return b.op("arith.andi", b.i1, [large, reused])
 
-    def _panel_distance(self, target: CPUTarget) -> Index | None:
-        """How far behind a panel of a B that was packed beforehand the next one lies, if B does not
-        fit into the cache: it is fetched while this one is used.  None for any other B."""
+    def _is_fetched_ahead(self, target: CPUTarget) -> bool:
+        """Whether to fetch what follows of B while a part of a panel is used: that pays for panels
+        that were packed beforehand, one behind the other, of more than the first-level cache holds.
+        Such a B is a weight, which a network has evicted since it was last read."""
         con = self.contraction
         panels = [dim for dim in con.outer if con.nest.stride(con.b, dim) != ZERO]
         if self.packed is not False or len(panels) != 1 or len(con.k) != 1:
-            return None
+            return False
         count, depth = con.extent(panels[0]).static, con.extent(con.k[0]).static
         if count is None or depth is None or self.columns != self.config.columns:
-            return None
-        distance = con.nest.stride(con.b, panels[0]).static
-        size = count * depth * self.config.columns * self.b_element.width // 8
-        whole = depth * self.config.columns
-        return distance if distance == whole and size > target.l2_bytes else None
+            return False
+        panel = depth * self.config.columns
+        size = count * panel * self.b_element.width // 8
+        return con.nest.stride(con.b, panels[0]).static == panel and size > target.l1_bytes
 
-    def _ahead(self, row: Index) -> Index | None:
-        """The first row tiles each fetch one vector of every row of the next panel."""
-        if self.panel_distance is None:
+    def _ahead(self, tile: Tile, row: Index, rows: int) -> FetchedAhead | None:
+        """What the tile at `row` of `rows` fetches of what follows in B."""
+        depth = tile.k_extents[0]
+        if not self.fetches_ahead or not isinstance(depth, int):
             return None
-        b, config = self.b, self.config
-        line = b.minimum(b.floordiv(row, config.rows), config.vectors - 1)
-        return b.add(self.panel_distance, b.mul(line, config.lanes))
+        config = self.config
+        block, number = depth * config.columns, self.b.floordiv(row, config.rows)
+        return fetched_ahead(self.b, block, config.vectors, number, rows // config.rows)
 
     def _pick(self, packed: Index, unpacked: Index) -> Index:
         if isinstance(self.packed, bool):
@@ -388,7 +394,8 @@ class _MatrixProduct:
             whole = rows // height * height
             if whole:
                 with b.loop(0, whole, height) as row:
-                    emit(replace(tile, row=b.add(tile.row, row), ahead=self._ahead(row)))
+                    ahead = self._ahead(tile, row, rows)
+                    emit(replace(tile, row=b.add(tile.row, row), ahead=ahead))
             if rows > whole:
                 emit(replace(tile, row=b.add(tile.row, whole), rows=rows - whole))
             return

@@ -27,7 +27,7 @@ from relax_mlir.lowering.linalg_to_vector.cpu_target import CHAINS
 from relax_mlir.lowering.linalg_to_vector.loop_nest import ZERO, Access
 from relax_mlir.mlir import ir
 
-__all__ = ["MicroKernel", "Region", "Tile"]
+__all__ = ["FetchedAhead", "MicroKernel", "Region", "Tile", "fetched_ahead"]
 
 # Beyond this many operations an epilogue is not copied for every vector of the tile but runs in
 # a loop over the rows just stored, which are still in the first-level cache.
@@ -46,13 +46,37 @@ class Region:
 
 
 @dataclass(frozen=True)
+class FetchedAhead:
+    """What a tile fetches into the second-level cache while it reads a block of B: from `start`
+    elements behind the block's beginning on, `lines` vectors for every `parts` rows it has read."""
+
+    start: Index
+    parts: int
+    lines: int
+
+
+# So many steps of a tile may ask for the same vector: it costs them little, and more tiles share.
+_STEPS_A_VECTOR = 4
+
+
+def fetched_ahead(b: Builder, block: int, vectors: int, tile: Index, tiles: int) -> FetchedAhead:
+    """What tile number `tile` of `tiles`, which all read the same block of B, fetches of the next.
+
+    They share it evenly: memory is slower than tiles that each fetch a vector at every step.
+    block: elements of the block, behind which the next one begins; its rows have so many vectors.
+    """
+    parts = 1 << (min(tiles, _STEPS_A_VECTOR * vectors).bit_length() - 1)
+    start = b.mul(b.minimum(tile, parts - 1), block // parts)
+    return FetchedAhead(b.add(start, block), parts, -(-vectors // parts))
+
+
+@dataclass(frozen=True)
 class Tile(Region):
     """A region of C and what is summed into it.
 
     b_view, b_base, b_k_strides: B at this tile's first column, and the step along each reduction
     dimension.  k_start, k_extents: range of the reduction.  first, last: whether this is the first
-    and last block of the reduction.  ahead: how far from what is read of B a line is fetched into
-    the cache at every step, None to fetch nothing.
+    and last block of the reduction.  ahead: what is fetched meanwhile.
     """
 
     b_view: FlatView
@@ -62,7 +86,7 @@ class Tile(Region):
     k_extents: tuple[Index, ...]
     first: ir.Value | bool
     last: ir.Value | bool
-    ahead: Index | None = None
+    ahead: FetchedAhead | None = None
 
 
 @dataclass
@@ -227,7 +251,7 @@ class MicroKernel:
             for v in range(tile.vectors)
         ]
         if tile.ahead is not None:
-            b.prefetch(tile.b_view, b.add(b_offset, tile.ahead))
+            self._fetch(tile, tile.ahead, b_offset)
         a_view = self.accesses[self.contraction.a].view
         assert a_view is not None
         results: list[ir.Value] = []
@@ -239,6 +263,13 @@ class MicroKernel:
                 accumulator = values[row * tile.vectors + v]
                 results.append(self.multiply(scalar, columns[v], accumulator))
         return results
+
+    def _fetch(self, tile: Tile, ahead: FetchedAhead, b_offset: Index) -> None:
+        b = self.b
+        read = b.floordiv(b.sub(b_offset, tile.b_base), ahead.parts)
+        start = b.add(b.add(tile.b_base, ahead.start), read)
+        for line in range(ahead.lines):
+            b.prefetch(tile.b_view, b.add(start, line * self.lanes))
 
     def multiply(self, a: ir.Value, column: ir.Value, accumulator: ir.Value) -> ir.Value:
         con = self.contraction

@@ -11,10 +11,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import prod
 
 from relax_mlir.lowering.linalg_to_vector.builder import Builder, FlatView, Index
 from relax_mlir.lowering.linalg_to_vector.contraction.matching import Contraction
-from relax_mlir.lowering.linalg_to_vector.contraction.micro_kernel import Tile
+from relax_mlir.lowering.linalg_to_vector.contraction.micro_kernel import (
+    FetchedAhead,
+    Tile,
+    fetched_ahead,
+)
 from relax_mlir.lowering.linalg_to_vector.contraction.packing import Packing, packed_strides
 from relax_mlir.lowering.linalg_to_vector.contraction.tile_config import TileConfig
 from relax_mlir.lowering.linalg_to_vector.convolution.cost import (
@@ -92,6 +97,7 @@ class DirectConvolution:
         groups = [d for d in in_data if conv.nest.stride(conv.weight, d) != ZERO]
         self.batch = [d for d in in_data if d not in groups]
         self.panels = [d for d in conv.outer if d not in in_data]
+        self.panel_fetched = self._panel_to_fetch()
         self.loops.over(groups, place, self._emit_group)
 
     def _emit_group(self, place: Place) -> None:
@@ -222,8 +228,35 @@ class DirectConvolution:
                 k_extents=extents,
                 first=True,
                 last=True,
+                ahead=self._ahead(place, position, size),
             )
         )
+
+    def _ahead(self, place: Place, position: Index, size: int) -> FetchedAhead | None:
+        """What a tile of `size` positions fetches of the next panel of the weight."""
+        b, conv = self.b, self.conv
+        if self.panel_fetched is None:
+            return None
+        rows = conv.extent(conv.windows[0].out if len(conv.windows) > 1 else None).static or 1
+        in_row = -(-(conv.extent(conv.row).static or 1) // size)
+        number = b.add(b.mul(place.row, in_row), b.floordiv(position, size))
+        return fetched_ahead(b, self.panel_fetched, self.tile.vectors, number, rows * in_row)
+
+    def _panel_to_fetch(self) -> int | None:
+        """Elements of a panel of the weight if the next one is to be fetched while it is used: they
+        lie one behind the other, and are more than the first-level cache holds."""
+        conv = self.conv
+        columns = conv.extent(conv.column).static
+        depths = [conv.extent(dim).static for dim in self.contraction.k]
+        if len(self.panels) != 1 or columns != self.tile.vectors * self.lanes:
+            return None
+        count = conv.extent(self.panels[0]).static
+        if columns is None or count is None or weight_stays_in_cache(conv):
+            return None
+        panel = columns * prod(depth or 0 for depth in depths)
+        size = count * panel * conv.nest.operands[conv.weight].element_type.width // 8
+        follows = conv.nest.stride(conv.weight, self.panels[0]).static == panel
+        return panel if follows and size > self.target.l1_bytes else None
 
     def _kernel(self, place: Place, selected: Selected) -> ConvolutionKernel:
         return ConvolutionKernel(

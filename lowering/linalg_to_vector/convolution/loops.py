@@ -73,10 +73,11 @@ def tap_range(b: Builder, window: Window, taps: Index, position: Index) -> tuple
 @dataclass(frozen=True)
 class Place:
     """Where loops stand: the operands moved there, and for every window with taps, but the last,
-    the range of those."""
+    the range of those; `row` counts the rows of output positions along the first window."""
 
     accesses: list[Access]
     taps: tuple[tuple[Index, Index], ...] = ()
+    row: Index = 0
 
     def at(self, b: Builder, dim: int | None, position: Index) -> Place:
         if dim is None:
@@ -112,15 +113,14 @@ class WindowLoops:
 
         def at(position: Index) -> None:
             now = place.at(b, window.out, position)
+            if level == 0:
+                now = replace(now, row=b.sub(position, low))
             if window.tap is not None:
                 bounds = tap_range(b, window, self.extents[window.tap], position)
                 now = replace(now, taps=(*now.taps, bounds))
             self.rows(now, body, level + 1)
 
-        if window.out is None:
-            at(0)
-            return
-        whole = (0, self.extents[window.out])
+        whole = (0, 1 if window.out is None else self.extents[window.out])
         low, high = whole if self.part is None or level else self.part
         with b.loop(low, high) as position:
             at(position)

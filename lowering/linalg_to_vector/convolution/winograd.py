@@ -64,10 +64,11 @@ class _TransformedWeight(WinogradPanels):
 
     def _ahead(self, piece: Index, pieces: int, vectors: int) -> list[Index]:
         """What a piece of the tiles fetches of the factors that follow at every step, if the weight
-        does not fit into the cache: all pieces together each of its vectors once."""
+        is more than the first-level cache holds (a network has evicted it since it was last read):
+        all pieces together each of its vectors once."""
         b, win = self.b, self.win
         size = self.win.count * win.channels * win.outputs * 4
-        if win.panel is None or size <= self.target.l2_bytes:
+        if win.panel is None or size <= self.target.l1_bytes:
             return []
         each = -(-vectors // pieces)
         lines = [b.minimum(b.add(b.mul(piece, each), i), vectors - 1) for i in range(each)]
