@@ -136,7 +136,8 @@ def _distribute(loop: ForOp, block: ir.Block) -> None:
         if nest.is_movable(view) or isinstance(view, AllocBufferOp) or not _depends(op, variable):
             continue
         bounds = any(_comes_from(v, variable) for v in op.operands)
-        if isinstance(view, ForOp) and not bounds:
+        # The lanes of a vector stay together.
+        if isinstance(view, ForOp) and view.kind.value != "vectorized" and not bounds:
             _distribute(loop, view.block)
         else:
             _wrap(loop, op)

@@ -71,6 +71,7 @@ def _launch(root: ir.Operation, limits: DeviceLimits) -> ir.Operation:
     body = made.regions[0].blocks.append(*[ir.IndexType.get()] * 12, arg_locs=[root.location] * 12)
     with ir.InsertionPoint(body), root.location:
         end = ir.Operation.create("gpu.terminator")
+    made.attributes["annotations"] = ir.DictAttr.get(_annotations(loops))
     for loop in loops:
         variable = nest.loop_var(loop)
         argument = body.arguments[AXES.index(nest.thread_axis(loop) or "")]
@@ -92,6 +93,16 @@ def _bound_loops(root: ir.Operation) -> list[ForOp]:
             break
         view = inner[0]
     return loops
+
+
+def _annotations(loops: list[ForOp]) -> dict[str, ir.Attribute]:
+    """What the program says of all that is inside of its threads, such as pragmas of unrolling."""
+    return {
+        named.name: named.attr
+        for loop in loops
+        if "annotations" in loop.operation.attributes
+        for named in ir.DictAttr(loop.operation.attributes["annotations"])
+    }
 
 
 def _move_body(root: ir.Operation, loops: list[ForOp], end: ir.Operation) -> None:

@@ -84,6 +84,7 @@ def lower_kernels_to_nvvm(state: ModuleState) -> None:
     run(state, nvvm_pipeline())
     for module in kernel_modules(state):
         _make_dynamic_memory_external(module)
+        _hand_on_loop_annotations(module)
         refuse_leftovers(module, ("llvm.", "nvvm."))
 
 
@@ -97,6 +98,22 @@ def _make_dynamic_memory_external(module: ir.Operation) -> None:
         if ir.StringAttr(op.attributes["sym_name"]).value.startswith("__dynamic_shmem__"):
             op.attributes["linkage"] = ir.Attribute.parse("#llvm.linkage<external>")
 
+
+def _hand_on_loop_annotations(module: ir.Operation) -> None:
+    """What loops asked LLVM for (to be unrolled) stands on their branches under the name of an
+    attribute that the translation does not look at."""
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        if _LOOP_ANNOTATION in op.attributes:
+            annotation = op.attributes[_LOOP_ANNOTATION]
+            del op.attributes[_LOOP_ANNOTATION]
+            op.attributes[_LOOP_ANNOTATION.removeprefix("llvm.")] = annotation
+        return ir.WalkResult.ADVANCE
+
+    module.walk(visit)
+
+
+_LOOP_ANNOTATION = "llvm.loop_annotation"
 
 _WITHOUT_INSTRUCTION = frozenset(
     f"llvm.intr.{name}"

@@ -1,5 +1,5 @@
 """The kernels of default schedules as NVIDIA's assembler takes them: they assemble, and
-spill no registers."""
+spill no registers, and fragments and micro tiles are in them."""
 
 from __future__ import annotations
 
@@ -37,4 +37,4 @@ def _check(function: PrimFunc, arch: str) -> None:
     built = relax_mlir.build(module, {"kind": "cuda", "arch": arch})
     ptx = built.mod.imports[0].inspect_source("ptx")
     resources = assemble(ptx, arch)
-    assert resources and all(kernel.spills == 0 for kernel in resources.values()), resources
+    assert resources and not any(k.spills or k.stack for k in resources.values()), resources

@@ -44,10 +44,11 @@ def get_extent(sch: Schedule, loop_rv: LoopRV) -> int | str:
     return _extent(sch.get(loop_rv))
 
 
-def annotate_unroll(sch: Schedule, loop: LoopRV, depth: int) -> None:
-    """Let the back end write out what is inside of a loop, up to `depth` steps."""
+def annotate_unroll(sch: Schedule, loop: LoopRV, depth: int, *, explicit: bool = True) -> None:
+    """Let loops of up to `depth` steps at and inside of a loop be written out: here, or when not
+    `explicit` by the device's compiler."""
     sch.annotate(loop, ann_key="pragma_auto_unroll_max_step", ann_val=depth)
-    sch.annotate(loop, ann_key="pragma_unroll_explicit", ann_val=1)
+    sch.annotate(loop, ann_key="pragma_unroll_explicit", ann_val=int(explicit))
 
 
 def auto_vectorize(sch: Schedule, loop: LoopRV, max_vec: int) -> None:

@@ -12,13 +12,17 @@ from relax_mlir.dlight.gpu.matmul_form import (
     inline_consumers,
     inline_producers,
     normalize_matmul,
+    operand_dtypes,
     reduction_block,
 )
+from relax_mlir.dlight.gpu.matmul_register_tiles import register_tiles, schedule_register_tiles
 from relax_mlir.dlight.gpu.matmul_tensor_cores import MatmulTensorization
 from relax_mlir.errors import ScheduleError
 from relax_mlir.target import Target
 from relax_mlir.tir import PrimFunc
 from relax_mlir.tir.schedule import BlockRV, LoopRV, Schedule
+
+_WITH_WIDE_ACCESSES = ("cuda", "nvptx", "rocm")
 
 
 class Matmul(GPUScheduleRule):
@@ -48,7 +52,7 @@ class Matmul(GPUScheduleRule):
 
     def get_configs(self, target: Target) -> Config:
         """The sizes for a target."""
-        if target.kind.name in ("cuda", "nvptx", "rocm"):
+        if target.kind.name in _WITH_WIDE_ACCESSES:
             return Matmul.Config(
                 block_size_y=16, micro_size_k=16, vector_size=2, storage_align=True
             )
@@ -66,9 +70,8 @@ class Matmul(GPUScheduleRule):
         if normalize_prim_func(sch) is None:
             return None
         block = reduction_block(sch)
-        if block is None or normalize_matmul(sch, block) is None:
+        if block is None or not schedule_matmul(sch, block, target):
             return None
-        schedule_product(sch, block, self.get_configs(target))
         return sch
 
 
@@ -79,11 +82,34 @@ def _on_tensor_cores(func: PrimFunc, target: Target) -> Schedule | None:
         return None
 
 
+def schedule_matmul(
+    sch: Schedule,
+    block: BlockRV,
+    target: Target,
+    take_consumers: Callable[[Schedule, BlockRV], None] = inline_consumers,
+) -> bool:
+    """Schedule a product in any disguise on the CUDA cores; False for a block that is none.
+
+    `take_consumers` inlines into the block that writes the result what follows it.
+    """
+    dtypes = operand_dtypes(sch, block)
+    traits = None if dtypes is None else normalize_matmul(sch, block)
+    if dtypes is None or traits is None:
+        return False
+    has_vectors = target.kind.name in _WITH_WIDE_ACCESSES
+    tiles = register_tiles(traits, dtypes) if has_vectors else None
+    if tiles is not None:
+        schedule_register_tiles(sch, block, tiles, take_consumers)
+    else:
+        schedule_product(sch, block, Matmul().get_configs(target), take_consumers)
+    return True
+
+
 def schedule_product(
     sch: Schedule,
     block: BlockRV,
     config: Matmul.Config,
-    take_consumers: Callable[[Schedule, BlockRV], None] = inline_consumers,
+    take_consumers: Callable[[Schedule, BlockRV], None],
 ) -> None:
     """Schedule a product in the form that `normalize_matmul` makes.
 
@@ -110,7 +136,7 @@ def schedule_product(
         sch.bind(loop, axis)
     _vectorize(sch, inner[-1], config)
     if config.unroll > 0:
-        annotate_unroll(sch, tx, config.unroll)
+        annotate_unroll(sch, tx, config.unroll, explicit=False)
     write_back = sch.cache_write(block, 0, "local")
     sch.reverse_compute_at(write_back, tx, preserve_unit_loops=True)
     _vectorize(sch, sch.get_loops(write_back)[-1], config)

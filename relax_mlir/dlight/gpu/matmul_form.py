@@ -9,10 +9,10 @@ from typing import Any
 
 from relax_mlir import mlir
 from relax_mlir.dialects.tir.blocks import BlockOp
-from relax_mlir.dlight.analysis.access import is_element, variables_used
+from relax_mlir.dlight.analysis.access import detect_dominant_read, is_element, variables_used
 from relax_mlir.dlight.analysis.common_analysis import get_root_block
 from relax_mlir.errors import ScheduleError
-from relax_mlir.tir.schedule import BlockRV, IndexMap, Schedule
+from relax_mlir.tir.schedule import BlockRV, IndexMap, Schedule, nest
 from relax_mlir.tir.schedule.analysis import Access, init_of, reads_of, writes_of
 from relax_mlir.tir.schedule.index import Index, as_index
 
@@ -159,6 +159,25 @@ def _dtype(access: Access) -> str:
     from relax_mlir.mlir import ir
 
     return from_mlir(ir.MemRefType(access.buffer.type).element_type)
+
+
+def extent_of(traits: Traits, kind: str) -> Any:
+    """The extent of all variables of a kind together: an int, or an expression."""
+    total: Any = 1
+    for own, extent in zip(traits.kinds, traits.extents, strict=True):
+        total = total * extent if own == kind else total
+    return total
+
+
+def walks_rows_fastest(sch: Schedule, fetch: BlockRV) -> bool:
+    """Whether the elements of a tile's column lie beside each other in memory, as those of B do
+    that is no transpose; `fetch` copies [S, rows, K]."""
+    with mlir.scope():
+        op = sch.get(fetch)
+        read = detect_dominant_read(op)
+        last = None if read is None or not read.region else read.region[-1][0]
+        rows = nest.iter_vars(op)[-2]
+        return last is not None and last.uses(rows)
 
 
 def inline_producers(sch: Schedule, block: BlockRV) -> None:

@@ -1,5 +1,10 @@
 """Matrix products on tensor cores: tiles in shared memory, fragments of 16x16 in registers of
-warps."""
+warps.
+
+A warp of 4x4 fragments multiplies for longer than it reads them from shared memory, and a block of
+128x256 elements for longer than its operands come from L2; smaller ones are for products that have
+too few blocks otherwise.
+"""
 
 from __future__ import annotations
 
@@ -8,21 +13,28 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from relax_mlir import mlir
-from relax_mlir.dlight.analysis.access import detect_dominant_read
 from relax_mlir.dlight.analysis.common_analysis import has_reduction, normalize_prim_func
+from relax_mlir.dlight.base.utils import annotate_unroll, get_bytes
 from relax_mlir.dlight.gpu.base import GPUScheduleRule
 from relax_mlir.dlight.gpu.matmul_form import (
     Traits,
+    detect_iter_traits,
+    extent_of,
     inline_consumers,
     inline_producers,
     normalize_matmul,
     operand_dtypes,
     reduction_block,
+    walks_rows_fastest,
 )
+from relax_mlir.dlight.gpu.matmul_tiles import largest_that_fill
+from relax_mlir.lowering.tir_to_gpu.limits import DeviceLimits
 from relax_mlir.target import Target
 from relax_mlir.tir import PrimFunc
-from relax_mlir.tir.schedule import BlockRV, LoopRV, Schedule, nest
+from relax_mlir.tir.schedule import BlockRV, LoopRV, Schedule
 from relax_mlir.tir.tensor_intrin import cuda, mma
+
+__all__ = ["MatmulTensorization", "schedule_on_tensor_cores"]
 
 DO_NOT_TENSORIZE = "dlight.do_not_tensorize"
 """Function attribute: keep a product on the CUDA cores."""
@@ -33,9 +45,40 @@ cores."""
 
 _FRAGMENT = 16
 _WARP = 32
-_LANES = 4
 _SCOPE = "shared.dyn"
+_VECTOR_BYTES = 16
+_LANES_OUT = 4
+_PADDING_OF_SUMS = 8
+"""Elements after a row of sums: the rows of a fragment lie in different banks."""
 
+
+@dataclass(frozen=True)
+class _Tiles:
+    """Warps of a block along rows and columns, and fragments of a warp along them."""
+
+    warps: tuple[int, int]
+    fragments: tuple[int, int]
+
+    @property
+    def rows(self) -> int:
+        return self.warps[0] * self.fragments[0] * _FRAGMENT
+
+    @property
+    def columns(self) -> int:
+        return self.warps[1] * self.fragments[1] * _FRAGMENT
+
+    @property
+    def shared_bytes(self) -> int:
+        """Of the sums on their way out; the operands' slices take less."""
+        return self.rows * (self.columns + _PADDING_OF_SUMS) * 4
+
+
+_TILES = (
+    _Tiles((2, 4), (4, 4)),
+    _Tiles((2, 2), (4, 4)),
+    _Tiles((2, 2), (4, 2)),
+    _Tiles((2, 2), (2, 2)),
+)
 
 Layout: TypeAlias = "Callable[[Any, Any], tuple[Any, Any]]"
 
@@ -60,30 +103,37 @@ class _Kind:
             return "warp", "warp", "warp"
         return "wmma.matrix_a", "wmma.matrix_b", "wmma.accumulator"
 
-    def intrinsics(self) -> dict[str, str]:
-        """The instructions for B as [J, K]."""
+    @property
+    def has_both_orders(self) -> bool:
+        """Whether B may lie by rows or by columns: `ldmatrix` transposes elements of 16 bits."""
+        return get_bytes(self.factors) == 2
+
+    def intrinsics(self, columns_first: bool) -> dict[str, str]:
+        """The instructions for B as [J, K], or with `columns_first` as [K, J]."""
+        trans = not columns_first
         if self.layouts is None:
-            return cuda.get_wmma_intrin_group(_SCOPE, _SCOPE, self.factors, self.sums, True)
-        return cuda.get_mma_intrin_group(_SCOPE, _SCOPE, self.factors, self.sums, False, True)
+            return cuda.get_wmma_intrin_group(_SCOPE, _SCOPE, self.factors, self.sums, trans)
+        return cuda.get_mma_intrin_group(_SCOPE, _SCOPE, self.factors, self.sums, False, trans)
 
 
 _SQUARE = cuda.shared_16x16_to_ldmatrix_32x8_layout
 _WIDE = cuda.shared_16x32_to_ldmatrix_32x16_layout
 
 _KINDS = {
-    ("float16", "float32"): _Kind("float16", "float32", 16, 4, (16, 8)),
-    ("float16", "float16"): _Kind("float16", "float16", 16, 4, (16, 8)),
-    ("bfloat16", "float32"): _Kind("bfloat16", "float32", 16, 4, (16, 8), (_SQUARE, _SQUARE)),
+    ("float16", "float32"): _Kind("float16", "float32", 16, 2, (16, 8)),
+    ("float16", "float16"): _Kind("float16", "float16", 16, 2, (16, 8)),
+    ("bfloat16", "float32"): _Kind("bfloat16", "float32", 16, 2, (16, 8), (_SQUARE, _SQUARE)),
     ("int8", "int32"): _Kind("int8", "int32", 32, 1, (32, 16), (_WIDE, _WIDE)),
 }
 _TF32 = _Kind("float32", "float32", 8, 4, (16, 8), (mma.tf32_rows_layout, mma.tf32_columns_layout))
 
 
 class MatmulTensorization(GPUScheduleRule):
-    """A thread block of 16 warps makes 128x128 elements, each warp 32x32 by fragments of 16x16.
+    """A thread block of four or eight warps makes up to 128x256 elements, each warp up to 64x64 by
+    fragments of 16x16.
 
     Applies to float16 with sums of float16 or float32, bfloat16 with sums of float32 and int8 with
-    sums of int32, on targets of sm_80 and later, where constant extents are above 64.  With
+    sums of int32, on targets of sm_80 and later, where constant extents are at least 64.  With
     `tf32`, products of float32 are taken too, in that precision.
     """
 
@@ -93,25 +143,45 @@ class MatmulTensorization(GPUScheduleRule):
     def apply(self, func: PrimFunc, target: Target, tunable: bool) -> Schedule | None:
         if not isinstance(func, PrimFunc) or not self.is_target_available(target):
             return None
-        if sm_version(target) < 80 or DO_NOT_TENSORIZE in func.attrs or not has_reduction(func):
+        if DO_NOT_TENSORIZE in func.attrs or not has_reduction(func):
             return None
         sch = Schedule(func, error_render_level="fast")
         if normalize_prim_func(sch) is None:
             return None
         block = reduction_block(sch)
-        if block is None:
+        if block is None or not schedule_on_tensor_cores(sch, block, target, tf32=self.tf32):
             return None
-        dtypes = operand_dtypes(sch, block)
-        if dtypes is None:
-            return None
-        a, b, c = dtypes
-        kinds = _KINDS | ({("float32", "float32"): _TF32} if self.tf32 else {})
-        kind = kinds.get((a, c)) if a == b else None
-        traits = None if kind is None else normalize_matmul(sch, block)
-        if kind is None or traits is None or not is_large(traits):
-            return None
-        _schedule(sch, block, kind)
         return sch
+
+
+def schedule_on_tensor_cores(
+    sch: Schedule,
+    block: BlockRV,
+    target: Target,
+    take_consumers: Callable[[Schedule, BlockRV], None] = inline_consumers,
+    *,
+    tf32: bool = False,
+) -> bool:
+    """Schedule a product in any disguise on tensor cores; False, with the schedule as it was, for a
+    block that is none, or none that they take.
+
+    `take_consumers` inlines into the block that writes the result what follows it.
+    """
+    dtypes = operand_dtypes(sch, block)
+    if dtypes is None or sm_version(target) < 80:
+        return False
+    a, b, c = dtypes
+    kinds = _KINDS | ({("float32", "float32"): _TF32} if tf32 else {})
+    kind = kinds.get((a, c)) if a == b else None
+    with mlir.scope():
+        traits = detect_iter_traits(sch.get(block))
+    if kind is None or traits is None or not is_large(traits):
+        return False
+    most = DeviceLimits.of(target).max_shared_bytes
+    tiles = [choice for choice in _TILES if choice.shared_bytes <= most]
+    normalize_matmul(sch, block)
+    _schedule(sch, block, kind, largest_that_fill(traits, tiles) or tiles[-1], take_consumers)
+    return True
 
 
 def sm_version(target: Target) -> int:
@@ -122,36 +192,39 @@ def sm_version(target: Target) -> int:
 
 def is_large(traits: Traits) -> bool:
     """True when no constant extent of rows, columns or the reduction is below the minimum."""
-    for kind in "IJK":
-        total = 1
-        for number, own in enumerate(traits.kinds):
-            extent = traits.extents[number]
-            total = total * extent if own == kind else total
-        if isinstance(total, int) and total <= MINIMAL_EXTENT:
-            return False
-    return True
+    extents = [extent_of(traits, kind) for kind in "IJK"]
+    return not any(isinstance(x, int) and x < MINIMAL_EXTENT for x in extents)
 
 
-def _schedule(sch: Schedule, block: BlockRV, kind: _Kind) -> None:
-    sch.pad_einsum(block, [1, 8 * _FRAGMENT, 8 * _FRAGMENT, kind.k_extent * kind.k_fragments])
+def _schedule(
+    sch: Schedule,
+    block: BlockRV,
+    kind: _Kind,
+    tiles: _Tiles,
+    take_consumers: Callable[[Schedule, BlockRV], None],
+) -> None:
+    sch.pad_einsum(block, [1, tiles.rows, tiles.columns, kind.k_extent * kind.k_fragments])
     batch, i, j, k = sch.get_loops(block)
     (i, i_in), (j, j_in) = (sch.split(loop, [None, _FRAGMENT]) for loop in (i, j))
     k, k_in = sch.split(k, [None, kind.k_extent])
     sch.reorder(i, j, k, i_in, j_in, k_in)
     outer = sch.blockize(i_in)
-    i0, i1, i2, i3 = sch.split(i, [None, 1, 4, 2])
-    j0, j1, j2, j3 = sch.split(j, [1, None, 4, 2])
+    i0, i1, i2 = sch.split(i, [None, tiles.warps[0], tiles.fragments[0]])
+    j0, j1, j2 = sch.split(j, [None, tiles.warps[1], tiles.fragments[1]])
     k0, k1 = sch.split(k, [None, kind.k_fragments])
-    sch.reorder(i0, j0, i1, j1, j2, i2, k0, k1, i3, j3)
-    bx, by, warp = sch.fuse(i0, j0), sch.fuse(i1, j1), sch.fuse(j2, i2)
-    axes = {"blockIdx.z": batch, "blockIdx.x": bx, "blockIdx.y": by, "threadIdx.y": warp}
+    sch.reorder(i0, j0, j1, i1, k0, k1, i2, j2)
+    warp = sch.fuse(j1, i1)
+    axes = {"blockIdx.z": batch, "blockIdx.x": i0, "blockIdx.y": j0, "threadIdx.y": warp}
     for axis, loop in axes.items():
         sch.bind(loop, axis)
-    for number in (0, 1):
-        _fetch(sch, outer, number, k0, kind)
-    staged = _use_fragments(sch, block, outer, (k0, k1, warp), kind)
-    inline_consumers(sch, staged)
-    _, lane, vector = sch.split(sch.fuse(*sch.get_loops(staged)[-2:]), [None, _WARP, _LANES])
+    # Fragments are in registers only where all loops over them are written out.
+    annotate_unroll(sch, warp, 256, explicit=False)
+    warps = tiles.warps[0] * tiles.warps[1]
+    columns_first = [_fetch(sch, outer, number, k0, kind, warps) for number in (0, 1)][1]
+    intrinsics = kind.intrinsics(columns_first)
+    staged = _use_fragments(sch, block, outer, (k0, k1, warp), kind, intrinsics)
+    take_consumers(sch, staged)
+    _, lane, vector = sch.split(sch.fuse(*sch.get_loops(staged)[-2:]), [None, _WARP, _LANES_OUT])
     sch.bind(lane, "threadIdx.x")
     sch.vectorize(vector)
     # The next slice's tiles are on their way while a slice is multiplied.
@@ -166,6 +239,7 @@ def _use_fragments(
     outer: BlockRV,
     loops: tuple[LoopRV, LoopRV, LoopRV],
     kind: _Kind,
+    intrinsics: dict[str, str],
 ) -> BlockRV:
     """Let a warp load, multiply and store fragments; the block that then copies the result out."""
     k0, k1, warp = loops
@@ -173,7 +247,7 @@ def _use_fragments(
     sch.compute_at(a, k1)
     sch.compute_at(b, k1)
     staged = sch.cache_write(outer, 0, _SCOPE)
-    sch.storage_align(staged, 0, -2, 16, 4)
+    sch.storage_align(staged, 0, -2, 16, _PADDING_OF_SUMS)
     sums = sch.cache_write(outer, 0, kind.scopes[2])
     sch.reverse_compute_at(sums, warp)
     sch.reverse_compute_at(staged, warp)
@@ -190,9 +264,8 @@ def _use_fragments(
             sch.transform_layout(place, (access, 0), _in_fragments(columns, layout))
     init = sch.get_child_blocks(sch.decompose_reduction(outer, k0))[0]
     fragments |= {"init": sch.get_loops(init)[-2], "compute": sch.get_loops(block)[-3]}
-    group = kind.intrinsics()
     for name, loop in fragments.items():
-        sch.tensorize(loop, group[name])
+        sch.tensorize(loop, intrinsics[name])
     return staged
 
 
@@ -205,35 +278,31 @@ def _in_fragments(columns: int, layout: Layout) -> Callable[[Any, Any, Any], lis
     return place
 
 
-def _fetch(sch: Schedule, block: BlockRV, number: int, k0: LoopRV, kind: _Kind) -> None:
+def _fetch(sch: Schedule, block: BlockRV, number: int, k0: LoopRV, kind: _Kind, warps: int) -> bool:
     """Let the threads of a block bring an operand's tile into shared memory, neighbours what lies
-    beside each other in the operand."""
+    beside each other in the operand.
+
+    True when the tile's columns, which are its rows in the product, lie beside each other there
+    too: for B, where the instructions take either order."""
     fetch = sch.cache_read(block, number, _SCOPE)
     sch.compute_at(fetch, k0)
     inline_producers(sch, fetch)
     row, column = sch.get_loops(fetch)[-2:]
-    by_rows = _walks_rows_fastest(sch, fetch)
+    by_rows = walks_rows_fastest(sch, fetch)
+    keeps_order = by_rows and number == 1 and kind.has_both_orders
+    if keeps_order:
+        sch.transform_layout(fetch, ("write", 0), lambda s, j, k: [s, k, j])
     if by_rows:
         sch.reorder(column, row)
     fused = sch.fuse(*((column, row) if by_rows else (row, column)))
-    lanes = 1 if by_rows else _LANES
-    _, warp, lane, vector = sch.split(fused, [None, _FRAGMENT, _WARP, lanes])
+    lanes = _VECTOR_BYTES // get_bytes(kind.factors) if keeps_order or not by_rows else 1
+    _, warp, lane, vector = sch.split(fused, [None, warps, _WARP, lanes])
     sch.bind(lane, "threadIdx.x")
     sch.bind(warp, "threadIdx.y")
     sch.vectorize(vector)
     factor, offset = kind.align
     sch.storage_align(fetch, 0, axis=-2, factor=factor, offset=offset)
-
-
-def _walks_rows_fastest(sch: Schedule, fetch: BlockRV) -> bool:
-    """Whether the elements of a tile's column lie beside each other in memory, as those of B do
-    that is no transpose."""
-    with mlir.scope():
-        op = sch.get(fetch)
-        read = detect_dominant_read(op)
-        last = None if read is None or not read.region else read.region[-1][0]
-        rows = nest.iter_vars(op)[-2]
-        return last is not None and last.uses(rows)
+    return keeps_order
 
 
 def _split_into_fragments(sch: Schedule, block: BlockRV, columns: int) -> LoopRV:

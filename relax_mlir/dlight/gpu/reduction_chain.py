@@ -14,11 +14,10 @@ from relax_mlir.dlight.base.common_schedules import try_inline
 from relax_mlir.dlight.base.utils import max_threads_per_block
 from relax_mlir.dlight.gpu.base import GPUScheduleRule
 from relax_mlir.dlight.gpu.fallback import spread
-from relax_mlir.dlight.gpu.matmul import Matmul, schedule_product
+from relax_mlir.dlight.gpu.matmul import schedule_matmul
 from relax_mlir.dlight.gpu.matmul_form import (
     detect_iter_traits,
     inline_consumers,
-    normalize_matmul,
     reduction_blocks,
 )
 from relax_mlir.dlight.gpu.reduction import normalize_nest, schedule_inner_reduction
@@ -50,7 +49,7 @@ class ReductionChain(GPUScheduleRule):
         if not products:
             return None
         try:
-            _schedule_products(sch, products, Matmul().get_configs(target))
+            _schedule_products(sch, products, target)
             _schedule_others(sch, target)
         except ScheduleError:
             return None
@@ -62,12 +61,11 @@ def _is_product(sch: Schedule, block: BlockRV) -> bool:
         return detect_iter_traits(sch.get(block)) is not None
 
 
-def _schedule_products(sch: Schedule, products: list[BlockRV], config: Matmul.Config) -> None:
+def _schedule_products(sch: Schedule, products: list[BlockRV], target: Target) -> None:
     """The last first: it computes, while it fetches, what is between it and the ones before."""
     for block in reversed(products):
         is_last = not _feeds_reduction(sch, block)
-        normalize_matmul(sch, block)
-        schedule_product(sch, block, config, inline_consumers if is_last else _take_copy)
+        schedule_matmul(sch, block, target, inline_consumers if is_last else _take_copy)
 
 
 def _feeds_reduction(sch: Schedule, block: BlockRV) -> bool:

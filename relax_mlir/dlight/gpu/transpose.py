@@ -98,7 +98,7 @@ def _schedule(
     sch.bind(ty, "threadIdx.y")
     sch.bind(tx, "threadIdx.x")
     sch.storage_align(tile_read, 0, axis=-2, factor=32, offset=1)
-    annotate_unroll(sch, bi, unroll)
+    annotate_unroll(sch, bi, unroll, explicit=False)
     if prologue is not None:
         try:
             sch.compute_inline(prologue)

@@ -26,3 +26,17 @@ class Module:
                         vi = T.axis.spatial(64, v * 32 + i)
                         vk = T.axis.opaque(4, k)
                         B[vi] = B[vi] + s[vi % 32]
+
+    # The lanes of a vector stay together: virtual threads go around them.
+    # CHECK-LABEL: def vectors
+    # CHECK: for v in T.unroll(2):
+    # CHECK-NEXT: for j in T.vectorized(4):
+    # CHECK-NEXT: with T.block("B")
+    @T.prim_func
+    def vectors(A: T.Buffer((256,), "float32"), B: T.Buffer((256,), "float32")):
+        for v in T.thread_binding(2, thread="vthread.x"):
+            for i in T.thread_binding(32, thread="threadIdx.x"):
+                for j in T.vectorized(4):
+                    with T.block("B"):
+                        vi = T.axis.spatial(256, v * 128 + i * 4 + j)
+                        B[vi] = A[vi]

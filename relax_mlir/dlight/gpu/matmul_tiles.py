@@ -1,0 +1,40 @@
+"""Which tiles of a matrix product a thread block makes: as large as the product has blocks for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol, TypeVar
+
+from relax_mlir.dlight.gpu.matmul_form import Traits, extent_of
+
+__all__ = ["Tiles", "largest_that_fill"]
+
+_MULTIPROCESSORS = 108
+"""Of the smallest GPU that tiles are chosen for (A100): each should have a block."""
+
+_UNKNOWN_EXTENT = 1024
+"""What an extent that only run time knows is taken for."""
+
+
+class Tiles(Protocol):
+    """The rows and columns of the result that a thread block makes."""
+
+    @property
+    def rows(self) -> int: ...
+
+    @property
+    def columns(self) -> int: ...
+
+
+T = TypeVar("T", bound=Tiles)
+
+
+def largest_that_fill(traits: Traits, tiles: Sequence[T]) -> T | None:
+    """The first of some tiles, the largest first, of which a product has one for every
+    multiprocessor."""
+    extents = [extent_of(traits, kind) for kind in "SIJ"]
+    batch, rows, columns = (x if isinstance(x, int) else _UNKNOWN_EXTENT for x in extents)
+    for choice in tiles:
+        if batch * -(-rows // choice.rows) * -(-columns // choice.columns) >= _MULTIPROCESSORS:
+            return choice
+    return None
