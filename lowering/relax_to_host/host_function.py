@@ -202,6 +202,10 @@ class HostFunction:
     def owns(self, slot: str) -> bool:
         return slot in self._owned
 
+    def owned_slots(self) -> frozenset[str]:
+        """The slots of this function so far."""
+        return frozenset(self._owned)
+
     def check(self, status: str) -> None:
         """Leave with an error unless `status` is zero."""
         text = self.text

@@ -183,6 +183,7 @@ def write_data_type(host: HostFunction, op: ir.Operation) -> None:
 @operation("relax.if")
 def write_if(host: HostFunction, op: ir.Operation) -> None:
     text, result = host.text, op.results[0]
+    outside = host.owned_slots()
     slot = host.owned_slot(result)
     labels = [text.block("then"), text.block("else"), text.block("join")]
     text.line(f"cf.cond_br {condition_of(host, op)}, {labels[0]}, {labels[1]}")
@@ -191,7 +192,8 @@ def write_if(host: HostFunction, op: ir.Operation) -> None:
         outer = host.branch()
         operations = list(region.blocks[0].operations)
         host.write_block(operations[:-1])
-        give_result(host, host.env[operations[-1].operation.operands[0]], slot)
+        # What was made before the branch may be used behind it.
+        give_result(host, host.env[operations[-1].operation.operands[0]], slot, outside)
         host.rejoin(outer)
         text.line(f"cf.br {labels[2]}")
     text.label(labels[2])

@@ -138,6 +138,28 @@ def test_branches(flag: bool) -> None:
     close(result, (2 * np.exp(x) if flag else -x) + 1)
 
 
+@pytest.mark.parametrize("flag", [True, False])
+def test_a_branch_gives_what_is_used_behind_it(flag: bool) -> None:
+    """The value of the branch is another name for a value that stays: both are returned."""
+
+    @I.ir_module
+    class Module:
+        @R.function
+        def main(x: R.Tensor((5,), "float32"), c: R.Tensor((), "bool")):
+            y = R.exp(x)
+            if c:
+                z = y
+            else:
+                z = x
+            return (z, y, x)
+
+    (x,) = randoms(4, (5,))
+    z, y, same = machine(Module)["main"](x, np.array(flag))
+    close(z, np.exp(x) if flag else x)
+    close(y, np.exp(x))
+    close(same, x)
+
+
 def test_match_cast_binds_and_checks() -> None:
     @I.ir_module
     class Module:
