@@ -211,6 +211,8 @@ def _scatter_nd(kinds: Kinds, attributes: Attributes) -> ir.Type:
 
 def _index_shape(data: TensorInfo, kinds: Kinds) -> tuple[Dim, ...] | None:
     """The shape of data[indices] for integer index tensors that broadcast."""
+    if not kinds:
+        raise InferError("needs at least one index tensor")
     if data.ndim >= 0 and len(kinds) > data.ndim:
         raise InferError(f"{len(kinds)} index tensors for a tensor of rank {data.ndim}")
     chosen: tuple[Dim, ...] | None = ()

@@ -76,7 +76,7 @@ def test_dtype_words_are_those_of_tvm_ffi(dtype: str) -> None:
 
 
 def test_unknown_dtype_word() -> None:
-    with pytest.raises(ValueError, match="complex64"):
+    with pytest.raises(CompileError, match="complex64"):
         dtype_word("complex64")
 
 

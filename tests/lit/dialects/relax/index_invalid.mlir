@@ -61,3 +61,11 @@ func.func @one_hot(%x0: tensor<4xf32>, %x1: !relax.prim<i64, "1">, %x2: !relax.p
   %gv = "relax.one_hot"(%x0, %x1, %x2) {depth = 2 : i64} : (tensor<4xf32>, !relax.prim<i64, "1">, !relax.prim<i64, "0">) -> !relax.object
   return %gv : !relax.object
 }
+
+// -----
+
+func.func @no_index(%x: tensor<4xf32>) {
+  // expected-error@below {{relax.index_tensor: needs at least one index tensor}}
+  %0 = "relax.index_tensor"(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  return
+}
