@@ -211,16 +211,32 @@ class Builder:
             return value >= least
         return self.compare("sge", value, least)
 
+    def at_most(self, value: Index, most: int) -> ir.Value | bool:
+        """Whether an index is not above a bound."""
+        if isinstance(value, int):
+            return value <= most
+        return self.compare("sle", value, most)
+
     def all_of(self, conditions: Sequence[ir.Value | bool]) -> ir.Value | bool:
         """The conjunction of conditions."""
+        return self._joined("arith.andi", conditions, neutral=True)
+
+    def any_of(self, conditions: Sequence[ir.Value | bool]) -> ir.Value | bool:
+        """The disjunction of conditions."""
+        return self._joined("arith.ori", conditions, neutral=False)
+
+    def _joined(
+        self, name: str, conditions: Sequence[ir.Value | bool], neutral: bool
+    ) -> ir.Value | bool:
+        known = [condition for condition in conditions if isinstance(condition, bool)]
+        if any(condition is not neutral for condition in known):
+            return not neutral
         unknown = [condition for condition in conditions if not isinstance(condition, bool)]
-        if not all(condition for condition in conditions if isinstance(condition, bool)):
-            return False
         if not unknown:
-            return True
+            return neutral
         result = unknown[0]
         for condition in unknown[1:]:
-            result = self.op("arith.andi", self.i1, [result, condition])
+            result = self.op(name, self.i1, [result, condition])
         return result
 
     def select(self, condition: ir.Value, then: Index, otherwise: Index) -> ir.Value:

@@ -196,6 +196,17 @@ def test_large_b_is_packed(dynamic: str) -> None:
     Product(150, 700, 900, dynamic=dynamic, epilogue="bias_relu").check()
 
 
+def test_rows_of_b_that_share_cache_sets_are_packed() -> None:
+    colliding = [Product(64, 1024, 40), Product(70, 2049, 33, epilogue="bias_relu")]
+    apart = [Product(64, 1040, 40), Product(20, 1024, 40), Product(64, 1024, 9), Product(64, 2, 40)]
+    for product in colliding:
+        assert "memref.alloc" in compile_kernel(product.text()).vector_text, product
+        product.check()
+    for product in apart:
+        assert "memref.alloc" not in compile_kernel(product.text()).vector_text, product
+    Product(70, 1025, 300, dynamic="mnk").check()
+
+
 def test_large_transposed_b_is_packed() -> None:
     Product(70, 500, 600, transpose_b=True).check()
     Product(70, 500, 603, transpose_b=True, dynamic="m").check()

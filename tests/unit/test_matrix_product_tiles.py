@@ -39,3 +39,14 @@ def test_tiles_do_not_wait_for_b(rows: int, columns: int) -> None:
 def test_tiles_without_a_rest(rows: int, columns: int, expected: tuple[int, int]) -> None:
     tile = choose_tile(rows, columns, 16, AVX512)
     assert (tile.rows, tile.vectors) == expected
+
+
+@pytest.mark.parametrize(
+    ("target", "height"), [(AVX512, 7), (AVX2, 6), (CPUTarget(), 6)], ids=["512", "256", "128"]
+)
+def test_tiles_of_blocks_leave_the_cache_to_a_panel_of_b(target: CPUTarget, height: int) -> None:
+    """1024 rows take tiles of up to 14 otherwise, whose rows of A push the panel out."""
+    lanes = target.lanes(32)
+    tile = choose_tile(1024, 1024, lanes, target, in_blocks=True)
+    assert (tile.rows, tile.vectors) == (height, 2)
+    assert choose_tile(1024, lanes, lanes, target, in_blocks=True).vectors == 1

@@ -126,8 +126,7 @@ class MicroKernel:
 
     def emit(self, tile: Tile) -> None:
         """Compute one tile and store it."""
-        accumulators = self._accumulate(tile)
-        self._finish(tile, accumulators)
+        self._finish(tile, self._joined(tile, self._accumulate(tile)))
 
     # The reduction
 
@@ -139,7 +138,7 @@ class MicroKernel:
             chains = min(chains, max(1, extent))
         empty = self.empty()
         masks = self._masks(tile)
-        start = self._start_values(tile, empty, masks)
+        start = self._start_row(tile, empty) * tile.rows
         a = self.accesses[self.contraction.a]
         k_dims = self.contraction.k
         row_stride = a.strides[self.contraction.row] if self.contraction.row is not None else 0
@@ -154,33 +153,44 @@ class MicroKernel:
             sets[:count] = [self.combine(x, y) for x, y in zip(sets[:count], part, strict=True)]
         return sets[:count]
 
-    def _start_values(
-        self, tile: Tile, empty: ir.Value, masks: list[ir.Value | None]
-    ) -> list[ir.Value]:
-        """What a tile starts from: the initial value in the first block of the reduction, what C
-        holds in the others (in all of them without an initial value)."""
-        count = tile.rows * tile.vectors
+    def _start_row(self, tile: Tile, empty: ir.Value) -> list[ir.Value]:
+        """What the vectors of each row start from: the initial value in the first block of the
+        reduction, nothing in the others (in all of them without an initial value)."""
+        if tile.first is False or self._holds_all():
+            return [empty] * tile.vectors
+        initial = self._initial_row(tile, empty)
+        if tile.first is True or initial[0] == empty:
+            return initial
+        return [self.b.select(tile.first, value, empty) for value in initial]
+
+    def _holds_all(self) -> bool:
+        """Whether C holds what the products are added to before the first block."""
+        return self.initial is None and self.contraction.start is None
+
+    def _joined(self, tile: Tile, values: list[ir.Value]) -> list[ir.Value]:
+        """The sums of a block of the reduction with what C holds from the blocks before.
+
+        C is read when the block is done: then the processor need not wait for it, where it is
+        large, before it can multiply.
+        """
 
         def stored() -> list[ir.Value]:
-            c = self.accesses[self.contraction.c]
+            c, masks = self.accesses[self.contraction.c], self._masks(tile)
             assert c.view is not None
-            view = c.view
-            return [
-                self._promote(
-                    self.b.load(
-                        view, self._offset(self.contraction.c, tile, row, v), self.lanes, masks[v]
-                    )
-                )
-                for row in range(tile.rows)
-                for v in range(tile.vectors)
-            ]
+            found: list[ir.Value] = []
+            for number, value in enumerate(values):
+                row, v = divmod(number, tile.vectors)
+                at = self._offset(self.contraction.c, tile, row, v)
+                before = self._promote(self.b.load(c.view, at, self.lanes, masks[v]))
+                found.append(self.combine(before, value))
+            return found
 
-        if tile.first is False or (self.initial is None and self.contraction.start is None):
+        if tile.first is False or self._holds_all():
             return stored()
-        initial = self._initial_row(tile, empty) * tile.rows
         if tile.first is True:
-            return initial
-        return self.b.choose(tile.first, lambda: initial, stored, [empty.type] * count)
+            return values
+        types = [value.type for value in values]
+        return self.b.choose(tile.first, lambda: values, stored, types)
 
     def _initial_row(self, tile: Tile, empty: ir.Value) -> list[ir.Value]:
         """What the vectors of each row of a tile start from."""

@@ -50,8 +50,8 @@ def rest_for_dots(
     rest = b.mod(columns, lanes)
     dots = b.mul(rest, b.add(k, _ADD_UP * lanes))
     cheaper = b.at_least(b.sub(b.mul(k, lanes // 2), dots), 0)
-    fits = b.at_least(b.sub(target.l2_bytes // (element.width // 8), b.mul(rows, k)), 0)
-    short = isinstance(k, int) or b.at_least(b.sub(_longest(con), k), 0)
+    fits = b.at_most(b.mul(rows, k), target.l2_bytes // (element.width // 8))
+    short = isinstance(k, int) or b.at_most(k, _longest(con))
     suits = b.all_of([cheaper, fits, short, b.at_least(rows, _MIN_ROWS)])
     if isinstance(suits, bool):
         return rest if suits else 0
