@@ -31,8 +31,6 @@ from relax_mlir.lowering.linalg_to_vector.convolution.pooling import (
     is_neutral,
     is_pooling,
 )
-from relax_mlir.lowering.linalg_to_vector.convolution.strategy import emit_convolution
-from relax_mlir.lowering.linalg_to_vector.convolution.winograd import emit_winograd
 from relax_mlir.lowering.linalg_to_vector.convolution.winograd_matching import (
     Winograd,
     match_winograd,
@@ -400,6 +398,8 @@ class _FunctionLowering:
             nest, epilogue = joined
             self._drop_fills(nest, epilogue)
             self.uses.move_definitions_up(consumer, op)
+        from relax_mlir.lowering.linalg_to_vector.convolution.winograd import emit_winograd
+
         with ir.InsertionPoint(op), op.location:
             emit_winograd(self.builder, win, nest, epilogue, self.target)
         if epilogue is not None and consumer is not None:
@@ -429,8 +429,7 @@ class _FunctionLowering:
             self.uses.may_overlap(out, source) for out in outputs_of(consumer)
         ):
             fused = self._with_consumer(op, nest, windows, consumer)
-        with ir.InsertionPoint(op), op.location:
-            emit_convolution(self.builder, fused or conv, self.target, initial.get(conv.out))
+        self._emit_convolution(op, fused or conv, initial)
         if fused is not None and consumer is not None:
             following.remove(consumer)
             consumer.erase()
@@ -448,10 +447,18 @@ class _FunctionLowering:
         initial = self._take_initial(op, conv.nest)
         if padding is not None:
             self._emit_fills(padding.source)
-        with ir.InsertionPoint(op), op.location:
-            emit_convolution(self.builder, conv, self.target, initial.get(conv.out))
+        self._emit_convolution(op, conv, initial)
         _erase_from_last([*(() if padding is None else padding.members), op])
         return True
+
+    def _emit_convolution(
+        self, op: ir.Operation, conv: Convolution, initial: dict[int, ir.Value]
+    ) -> None:
+        # The strategies of convolutions are many files, which most modules do not need.
+        from relax_mlir.lowering.linalg_to_vector.convolution.strategy import emit_convolution
+
+        with ir.InsertionPoint(op), op.location:
+            emit_convolution(self.builder, conv, self.target, initial.get(conv.out))
 
     def _with_consumer(
         self,

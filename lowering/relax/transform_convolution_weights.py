@@ -5,18 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from relax_mlir import te, topi
 from relax_mlir.dialects.relax import layouts
 from relax_mlir.dialects.relax.spec import attributes_of, spec_of
-from relax_mlir.lowering.linalg_to_vector.convolution.forms import (
-    ConvolutionShape,
-    Form,
-    choose_form,
-)
 from relax_mlir.lowering.linalg_to_vector.cpu_target import host_cpu
 from relax_mlir.lowering.passes import ModuleState, Pass, register_pass
 from relax_mlir.lowering.relax.constant_values import ConstantValues
@@ -27,6 +22,9 @@ from relax_mlir.lowering.relax_to_tir.convolution import all_sides
 from relax_mlir.lowering.relax_to_tir.operands import call_tensors
 from relax_mlir.lowering.relax_to_tir.prim_funcs import PrimFuncs
 from relax_mlir.mlir import ir
+
+if TYPE_CHECKING:
+    from relax_mlir.lowering.linalg_to_vector.convolution.forms import ConvolutionShape, Form
 
 
 @register_pass("relax-transform-convolution-weights")
@@ -60,7 +58,7 @@ class TransformConvolutionWeights(Pass):
                 if shape is None:
                     continue
                 weight = values.of(op.operands[1])
-                form = choose_form(shape, host_cpu(), accuracy, constant=weight is not None)
+                form = _form(shape, accuracy, constant=weight is not None)
                 function = _function(op, shape, form)
                 if function is None:
                     continue
@@ -79,9 +77,17 @@ class TransformConvolutionWeights(Pass):
                 replace(op, value)
 
 
+def _form(shape: ConvolutionShape, accuracy: str, constant: bool) -> Form:
+    from relax_mlir.lowering.linalg_to_vector.convolution.forms import choose_form
+
+    return choose_form(shape, host_cpu(), accuracy, constant=constant)
+
+
 def _shape(op: ir.Operation) -> ConvolutionShape | None:
     """The sizes of a convolution, if all but the number of images are known and the rest is as the
     forms need it."""
+    from relax_mlir.lowering.linalg_to_vector.convolution.forms import ConvolutionShape
+
     attributes = attributes_of(op)
     data, weight, out = (dims_of(v) for v in (*op.operands, op.results[0]))
     plain = is_channels_last(attributes, 2) and all(

@@ -20,7 +20,6 @@ from relax_mlir.lowering.tir.buffer_names import has_one_name
 from relax_mlir.lowering.tir.plan_buffer_allocation import has_loops
 from relax_mlir.mlir import arith, ir
 from relax_mlir.tir.schedule.index import Index, Leaf, as_index, defining
-from relax_mlir.tir.schedule.inline import conditions
 from relax_mlir.tir.schedule.nest import (
     blocks_of,
     descend,
@@ -101,6 +100,8 @@ class _Reduction:
         does for any."""
         steps = {_variable(x) for x, r in zip(self.loops, self.reduction, strict=True) if r}
         around = {_variable(loop) for loop in loops_around(self.block)}
+        from relax_mlir.tir.schedule.inline import conditions
+
         ((value, limit),) = conditions(condition)
         distance = limit - value
         if not around & set(distance.leaves()) <= steps:

@@ -17,7 +17,6 @@ from relax_mlir.lowering.tir.buffer_names import has_one_name
 from relax_mlir.mlir import ir
 from relax_mlir.tir.schedule import nest
 from relax_mlir.tir.schedule.analysis import init_of, read_buffers, written_buffers
-from relax_mlir.tir.schedule.compute_location import covers
 from relax_mlir.tir.schedule.index import as_index
 
 __all__ = ["PlanBufferAllocation", "allocations", "has_loops"]
@@ -155,6 +154,8 @@ def _covers_before(loop: ForOp, maker: BlockOp, reader: BlockOp, buffer: ir.Valu
     first, second = (_statement_around(body, [b.operation]) for b in (maker, reader))
     if first is None or second is None or first == second:
         return False
+    from relax_mlir.tir.schedule.compute_location import covers
+
     before = first.operation.is_before_in_block(second.operation)
     return before and covers(common[-1], maker, reader, buffer)
 

@@ -21,7 +21,6 @@ from relax_mlir.lowering.tir_to_scf.unrolled import (
     read_pragmas,
     steps_of,
 )
-from relax_mlir.lowering.tir_to_scf.vectorized import SCALAR_HINT, vectorize_loop
 from relax_mlir.mlir import ir
 
 __all__ = ["TirToScf"]
@@ -88,7 +87,11 @@ def _unrolls(loop: ForOp, pragmas: Pragmas) -> bool:
 
 
 def _lower_vectorized(loop: ForOp, pragmas: Pragmas) -> None:
-    made = _as_vectors(loop)
+    from relax_mlir.lowering.tir_to_scf.vectorized import SCALAR_HINT, vectorize_loop
+
+    for view in loop.block.operations:
+        _mark_products(view.operation)
+    made = vectorize_loop(loop)
     if made is not None:
         for op in made:
             _lower(op, pragmas)
@@ -103,12 +106,6 @@ def _lower_vectorized(loop: ForOp, pragmas: Pragmas) -> None:
             return
         created = serial_loop(loop)
         created.operation.attributes["llvm.loop_annotation"] = ir.Attribute.parse(SCALAR_HINT)
-
-
-def _as_vectors(loop: ForOp) -> list[ir.Operation] | None:
-    for view in loop.block.operations:
-        _mark_products(view.operation)
-    return vectorize_loop(loop)
 
 
 def _mark_products(op: ir.Operation) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from relax_mlir.runtime.export import find_compiler, link_shared
+from relax_mlir.runtime.linking import find_compiler, link_shared
 
 __all__ = ["create_shared", "get_cc"]
 

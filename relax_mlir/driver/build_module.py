@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from contextvars import copy_context
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from relax_mlir import mlir
 from relax_mlir.driver.cached_compile import through_cache
 from relax_mlir.driver.cpu_pipeline import lower_to_machine_ir
-from relax_mlir.driver.lower import lower
+from relax_mlir.driver.lower import is_te_schedule, lower
 from relax_mlir.errors import CompileError, Error
 from relax_mlir.ir import IRModule
 from relax_mlir.ir.function import BaseFunc
@@ -19,9 +19,12 @@ from relax_mlir.lowering.pipeline import verified_by_stage, verify_stage
 from relax_mlir.runtime.compiled_code import Code, CompiledCode
 from relax_mlir.runtime.executable import Executable, VMExecutable
 from relax_mlir.target import Target
-from relax_mlir.te import Schedule, Tensor
+from relax_mlir.te import Tensor
 from relax_mlir.tir import Buffer
 from relax_mlir.transform import PassContext, PassPipeline
+
+if TYPE_CHECKING:
+    from relax_mlir.te import Schedule
 
 __all__ = ["OperatorModule", "build", "compile", "relax_build"]
 
@@ -117,18 +120,27 @@ def build(
     if isinstance(mod, Mapping):
         if len(mod) != 1:
             raise CompileError("build: a mapping from targets to modules must have one entry")
-        ((target, mod),) = mod.items()
-    elif isinstance(mod, Schedule):
-        mod = lower(mod, args, name, binds)
-    elif args is not None and not isinstance(args, (list, tuple)):
-        target = args
+        ((target, module),) = mod.items()
+    else:
+        module = _without_schedule(mod, args, name, binds)
+        if module is mod and args is not None and not isinstance(args, (list, tuple)):
+            target = args
     return compile(
-        mod,
+        module,
         target,
         relax_pipeline=relax_pipeline,
         tir_pipeline=pipeline if tir_pipeline is None else tir_pipeline,
         **options,
     )
+
+
+def _without_schedule(
+    mod: Any, args: Any, name: str, binds: Mapping[Tensor, Buffer] | None
+) -> IRModule | BaseFunc:
+    """The module of a te schedule; anything else as it is."""
+    if isinstance(mod, (IRModule, BaseFunc)) or not is_te_schedule(mod):
+        return mod
+    return lower(mod, args, name, binds)
 
 
 def relax_build(

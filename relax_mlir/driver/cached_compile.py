@@ -32,8 +32,8 @@ from relax_mlir.lowering.to_llvm.num_threads import num_threads
 from relax_mlir.runtime.artifact_cache import ArtifactCache, Entry, default_cache
 from relax_mlir.runtime.compiled_code import SET_CONSTANTS, Code, CompiledCode
 from relax_mlir.runtime.engine import SUPPORT_SYMBOLS, Engine, openmp_library, uses_openmp
-from relax_mlir.runtime.export import find_compiler, link_shared
 from relax_mlir.runtime.ffi import tvm_ffi
+from relax_mlir.runtime.linking import find_compiler, link_shared
 from relax_mlir.runtime.tensor import Tensor, constant_tensor
 from relax_mlir.target import Target
 from relax_mlir.transform import PassContext

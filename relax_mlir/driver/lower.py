@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from relax_mlir.errors import CompileError
 from relax_mlir.ir import IRModule
 from relax_mlir.ir.function import BaseFunc
-from relax_mlir.te import Schedule, Tensor
-from relax_mlir.te.schedule import lower_schedule
+from relax_mlir.te import Tensor
 from relax_mlir.tir import Buffer, Var
 
-__all__ = ["lower"]
+if TYPE_CHECKING:
+    from relax_mlir.te import Schedule
+
+__all__ = ["is_te_schedule", "lower"]
 
 
 def lower(
@@ -29,13 +32,22 @@ def lower(
 
     Raises ScheduleError where a schedule cannot be applied, CompileError without its arguments.
     """
-    if isinstance(inp, Schedule):
-        if args is None:
-            raise CompileError("lower: the arguments of a schedule's function are missing",
-                               hint="tvm.lower(s, [A, B, C])")  # fmt: skip
-        return lower_schedule(inp, args, name, binds)
     if isinstance(inp, IRModule):
         return inp
-    if not isinstance(inp, BaseFunc):
+    if isinstance(inp, BaseFunc):
+        return IRModule.from_expr(inp)
+    if not is_te_schedule(inp):
         raise TypeError(f"lower: a schedule, a function or an IRModule expected, given {inp!r}")
-    return IRModule.from_expr(inp)
+    if args is None:
+        raise CompileError("lower: the arguments of a schedule's function are missing",
+                           hint="tvm.lower(s, [A, B, C])")  # fmt: skip
+    from relax_mlir.te.schedule import lower_schedule
+
+    return lower_schedule(inp, args, name, binds)
+
+
+def is_te_schedule(value: Any) -> TypeGuard[Schedule]:
+    """Whether it is what `te.create_schedule` makes."""
+    from relax_mlir.te import Schedule
+
+    return isinstance(value, Schedule)

@@ -3,9 +3,12 @@ of kernels, and the errors it raises."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+from relax_mlir.lowering.relax_to_host.vm_builtins import CACHE_FUNCTIONS
 from relax_mlir.runtime.ffi import tvm_ffi
+from relax_mlir.runtime.random_state import KEY_FUNCTION, write_key
 from relax_mlir.runtime.registry import register_global_func
 
 __all__ = ["formatted"]
@@ -37,9 +40,25 @@ def _run_region(function: Any, arguments: Any, _index: int, *_sizes: Any) -> Any
     return function(*arguments)
 
 
+def _of_caches(name: str) -> Callable[..., Any]:
+    """A function of caches of keys and values; what it is made of is imported when it is called."""
+
+    def call(*arguments: Any) -> Any:
+        from relax_mlir.runtime.kv_cache import FUNCTIONS
+
+        return FUNCTIONS[name](*arguments)
+
+    return call
+
+
 tvm_ffi.register_error("RecursionError", RecursionError)
-register_global_func("relax_mlir.print", _print, override=True)
-register_global_func("relax_mlir.assert_op", _assert_op, override=True)
-_GRAPHS = "relax_mlir.vm.builtin.cuda_graph."
-register_global_func(f"{_GRAPHS}get_cached_alloc", _allocate, override=True)
-register_global_func(f"{_GRAPHS}run_or_capture", _run_region, override=True)
+_FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "print": _print,
+    "assert_op": _assert_op,
+    "vm.builtin.cuda_graph.get_cached_alloc": _allocate,
+    "vm.builtin.cuda_graph.run_or_capture": _run_region,
+    **{f"vm.builtin.{name}": _of_caches(name) for name in CACHE_FUNCTIONS},
+}
+for _name, _function in _FUNCTIONS.items():
+    register_global_func(f"relax_mlir.{_name}", _function, override=True)
+register_global_func(KEY_FUNCTION, write_key, override=True)

@@ -14,7 +14,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,9 +22,11 @@ from relax_mlir import mlir
 from relax_mlir.cores import compile_threads
 from relax_mlir.errors import Error
 from relax_mlir.lowering.tir_to_gpu.host_device import SET_DEVICE
-from relax_mlir.runtime.device_code import DeviceCode
 from relax_mlir.runtime.engine import Engine
 from relax_mlir.runtime.tensor import Tensor, constant_tensor, tensor
+
+if TYPE_CHECKING:
+    from relax_mlir.runtime.device_code import DeviceCode
 
 __all__ = [
     "Code",

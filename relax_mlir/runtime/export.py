@@ -9,9 +9,6 @@ tensors when it is loaded.  Of a module for a GPU the kernels are part of it too
 from __future__ import annotations
 
 import ctypes
-import os
-import shutil
-import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
@@ -22,7 +19,6 @@ import numpy as np
 
 from relax_mlir import mlir
 from relax_mlir.contrib.tar import tar
-from relax_mlir.errors import CompileError
 from relax_mlir.lowering.passes import ModuleState
 from relax_mlir.lowering.to_llvm.ffi_constants import LOADER, add_constant_loader
 from relax_mlir.lowering.to_llvm.ffi_device_code import add_device_code
@@ -31,6 +27,7 @@ from relax_mlir.lowering.to_llvm.link_ffi_support import LinkFFISupport
 from relax_mlir.runtime import numpy_bridge as bridge
 from relax_mlir.runtime.compiled_code import FUNCTIONS, Code, functions_text
 from relax_mlir.runtime.engine import Engine, makes_closures, openmp_library, uses_openmp
+from relax_mlir.runtime.linking import link_shared
 
 __all__ = ["ARCHIVE", "constant_name", "constants_path", "export_library"]
 
@@ -174,38 +171,3 @@ _{blob}:
 .p2align 3
 .quad _{loader}
 """
-
-
-def find_compiler() -> str | None:
-    """The compiler driver to link with: `CC`, or the first of cc, gcc and clang."""
-    return os.environ.get("CC") or next(filter(None, map(shutil.which, _DRIVERS)), None)
-
-
-def link_shared(
-    path: str,
-    objects: Sequence[str],
-    *,
-    options: Sequence[str] = (),
-    compiler: str | None = None,
-) -> None:
-    """Link objects and libraries with the system's compiler driver.
-
-    Raises CompileError when there is none, or with what it says when it fails.
-    """
-    driver = compiler or find_compiler()
-    if driver is None:
-        raise CompileError(
-            "export_library: no compiler driver was found to link with",
-            hint="install gcc or clang, set CC, or pass fcompile=",
-        )
-    folders = {os.path.dirname(item) for item in objects if item.endswith((".so", ".dylib"))}
-    command = [driver, "-shared", "-fPIC", "-o", path, *objects, *options, "-lm"]
-    command += [f"-Wl,-rpath,{folder}" for folder in sorted(folders)]
-    if sys.platform == "darwin":
-        command += ["-undefined", "dynamic_lookup"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise CompileError(f"export_library: {driver} failed:\n{done.stderr}")
-
-
-_DRIVERS = ("cc", "gcc", "clang")

@@ -3,18 +3,18 @@ functions behind `nn.KVCache` and `nn.op.debug_func`."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from relax_mlir.lowering.relax_to_host.objects import VM_BUILTINS
 from relax_mlir.runtime import kv_state
 from relax_mlir.runtime import numpy_bridge as bridge
 from relax_mlir.runtime.builtin_functions import formatted
-from relax_mlir.runtime.registry import get_global_func, register_global_func
+from relax_mlir.runtime.registry import get_global_func
 from relax_mlir.runtime.tensor import constant_tensor
 
-__all__ = ["AttentionKVCache"]
+__all__ = ["FUNCTIONS", "AttentionKVCache"]
 
 
 class AttentionKVCache:
@@ -100,7 +100,7 @@ def _debug_print(place: str, *values: Any) -> None:
     print(f"{place}: {formatted('', values)}", flush=True)  # noqa: T201 (it is asked to)
 
 
-for _name, _function in {
+FUNCTIONS: dict[str, Callable[..., Any]] = {
     "attention_kv_cache_create": _create,
     "attention_kv_cache_append": _append,
     "attention_kv_cache_view": _view,
@@ -109,6 +109,5 @@ for _name, _function in {
     "invoke_debug_func": _debug,
     "debug_print": _debug_print,
     **kv_state.FUNCTIONS,
-}.items():
-    assert f"vm.builtin.{_name}" in VM_BUILTINS  # the names that compiled code finds here
-    register_global_func(f"relax_mlir.vm.builtin.{_name}", _function, override=True)
+}
+"""By the names that `builtin_functions.py` registers."""

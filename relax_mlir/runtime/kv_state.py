@@ -1,4 +1,4 @@
-"""The functions behind `nn.llm.PagedKVCache`, which `kv_cache.py` registers under TVM's names."""
+"""The functions behind `nn.llm.PagedKVCache`, under TVM's names."""
 
 from __future__ import annotations
 

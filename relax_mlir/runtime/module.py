@@ -9,7 +9,6 @@ import tempfile
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from relax_mlir.contrib.tar import untar
 from relax_mlir.errors import Error
 from relax_mlir.runtime.benchmark import BenchmarkResult, time_function
 from relax_mlir.runtime.compiled_code import (
@@ -21,7 +20,6 @@ from relax_mlir.runtime.compiled_code import (
     read_functions,
 )
 from relax_mlir.runtime.device import require_present
-from relax_mlir.runtime.device_api.device_function import DeviceFunction
 from relax_mlir.runtime.device_module import DeviceModule
 from relax_mlir.runtime.ffi import tvm_ffi
 from relax_mlir.runtime.registry import get_global_func
@@ -69,8 +67,11 @@ class _Library:
         return read_functions(str(reader()))
 
     def function(self, name: str) -> Any:
-        found = self.library.get_function(name)
-        return found if self.device_library is None else DeviceFunction(self.device_library, name)
+        if self.device_library is None:
+            return self.library.get_function(name)
+        from relax_mlir.runtime.device_api.device_function import DeviceFunction
+
+        return DeviceFunction(self.device_library, name)
 
     def entry_name(self) -> str:
         return entry_of(self.functions) if self.functions else "main"
@@ -298,6 +299,8 @@ def _unpacked(archive: str) -> str:
 
     Raises Error when there is not one.
     """
+    from relax_mlir.contrib.tar import untar
+
     folder = tempfile.mkdtemp(prefix="relax_mlir_")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     untar(archive, folder)

@@ -1,6 +1,9 @@
 """Tensor expressions (TVM's `tvm.te`)."""
 
-from relax_mlir.te import operation, schedule, tag, tensor
+from typing import TYPE_CHECKING
+
+from relax_mlir.on_demand import names_on_demand
+from relax_mlir.te import operation, tag, tensor
 from relax_mlir.te.create_primfunc import create_prim_func
 from relax_mlir.te.intrinsics import logaddexp, trace
 from relax_mlir.te.operation import (
@@ -16,13 +19,6 @@ from relax_mlir.te.operation import (
 )
 from relax_mlir.te.reducers import comm_reducer, max, min, prod, sum
 from relax_mlir.te.scan import ScanOp, scan
-from relax_mlir.te.schedule import (
-    Schedule,
-    Stage,
-    TensorIntrin,
-    create_schedule,
-    decl_tensor_intrin,
-)
 from relax_mlir.te.tensor import ComputeOp, ExternOp, PlaceholderOp, Tensor, TensorSlice
 from relax_mlir.tir.expr import CommReducer, Reduce
 from relax_mlir.tir.intrinsics import (
@@ -93,6 +89,16 @@ from relax_mlir.tir.operators import (
     truncdiv,
     truncmod,
 )
+
+if TYPE_CHECKING:
+    from relax_mlir.te import schedule
+    from relax_mlir.te.schedule import (
+        Schedule,
+        Stage,
+        TensorIntrin,
+        create_schedule,
+        decl_tensor_intrin,
+    )
 
 __all__ = [
     "CommReducer",
@@ -195,3 +201,8 @@ __all__ = [
     "truncmod",
     "var",
 ]  # fmt: skip
+
+# Few programs that compute with tensor expressions make schedules of them.
+__getattr__ = names_on_demand(
+    __name__, {"schedule": "Schedule Stage TensorIntrin create_schedule decl_tensor_intrin"}
+)

@@ -1,6 +1,8 @@
 """Operators as tensor expressions (TVM's `tvm.topi`), one family a file."""
 
-from relax_mlir.topi import gpu, image, nn, vision
+from typing import TYPE_CHECKING
+
+from relax_mlir.on_demand import names_on_demand
 from relax_mlir.topi.broadcast import (
     add,
     atan2,
@@ -139,6 +141,9 @@ from relax_mlir.topi.transform import (
     tile,
     transpose,
 )
+
+if TYPE_CHECKING:
+    from relax_mlir.topi import gpu, image, nn, vision
 
 __all__ = [
     "abs",
@@ -279,3 +284,5 @@ __all__ = [
     "zeros",
     "zeros_like",
 ]  # fmt: skip
+
+__getattr__ = names_on_demand(__name__, dict.fromkeys(("gpu", "image", "nn", "vision"), ""))

@@ -10,13 +10,13 @@ import pytest
 import relax_mlir
 from relax_mlir import relax, tir
 from relax_mlir.errors import PassError
+from relax_mlir.lowering.linalg_to_vector.convolution import forms
 from relax_mlir.lowering.linalg_to_vector.convolution.forms import (
     ConvolutionShape,
     Form,
     choose_form,
 )
 from relax_mlir.lowering.linalg_to_vector.cpu_target import CPUTarget
-from relax_mlir.lowering.relax import transform_convolution_weights
 from relax_mlir.relax import op
 from relax_mlir.topi.nn import bilinear
 from relax_mlir.transform import PassContext
@@ -149,9 +149,7 @@ def test_weights_transformed_in_the_call(
     stride = case.strides[0]
     rows, columns = (bilinear(2 if taps > 3 else 4, taps, stride) for taps in case.kernel)
     form = Form(panel, 0.0, rows, columns, in_call=True)
-    monkeypatch.setattr(
-        transform_convolution_weights, "choose_form", lambda *_args, **_options: form
-    )
+    monkeypatch.setattr(forms, "choose_form", lambda *_args, **_options: form)
     check(case, constant=True, target=f"llvm -num-cores={threads}", tolerance=1e-5)
 
 
@@ -242,7 +240,7 @@ def test_accuracy_of_a_target(monkeypatch: pytest.MonkeyPatch) -> None:
         asked.append(accuracy)
         return choose_form(shape, target, accuracy, constant=constant)
 
-    monkeypatch.setattr(transform_convolution_weights, "choose_form", choose)
+    monkeypatch.setattr(forms, "choose_form", choose)
     case = Case((9, 9), 40, 64, (3, 3), padding=SAME3, epilogue="m")
     monkeypatch.setenv("RELAX_MLIR_CACHE", "off")
     check(case, constant=True, target="llvm -convolution-accuracy=exact")

@@ -20,6 +20,7 @@ LAYERS = {
     "relax_mlir.cores": 0,
     "relax_mlir.errors": 0,
     "relax_mlir.mlir": 0,
+    "relax_mlir.on_demand": 0,
     "relax_mlir.dialects": 1,
     "relax_mlir.ir": 2,
     "relax_mlir.tir": 3,

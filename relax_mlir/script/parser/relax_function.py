@@ -15,7 +15,6 @@ from relax_mlir.ir.function import BaseFunc, GlobalVar
 from relax_mlir.mlir import ir
 from relax_mlir.relax import op
 from relax_mlir.relax.builder import FunctionBuilder
-from relax_mlir.relax.emit_te import call_te_arguments
 from relax_mlir.relax.expr import (
     Constant,
     DataTypeImm,
@@ -237,6 +236,8 @@ class RelaxParser(DialectParser):
         module = self.context.module
         if module is None:
             raise TypeError("R.emit_te makes a kernel of the module: write the function in one")
+        from relax_mlir.relax.emit_te import call_te_arguments
+
         made = call_te_arguments(form.function, form.args, form.keywords)
         base = name = form.name or getattr(form.function, "__name__", "te_function").strip("<>")
         while name in module.functions:

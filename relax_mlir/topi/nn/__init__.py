@@ -1,5 +1,8 @@
 """Layers of neural networks as tensor expressions (TVM's `topi.nn`)."""
 
+from typing import TYPE_CHECKING
+
+from relax_mlir.on_demand import names_on_demand
 from relax_mlir.topi.nn.activation import (
     gelu,
     gelu_tanh,
@@ -46,12 +49,14 @@ from relax_mlir.topi.nn.pooling import (
     pool3d,
 )
 from relax_mlir.topi.nn.softmax import fast_softmax, log_softmax, softmax
-from relax_mlir.topi.nn.winograd import (
-    bilinear,
-    channel_panels,
-    conv2d_winograd_nhwc,
-    transform_weight,
-)
+
+if TYPE_CHECKING:
+    from relax_mlir.topi.nn.winograd import (
+        bilinear,
+        channel_panels,
+        conv2d_winograd_nhwc,
+        transform_weight,
+    )
 
 __all__ = [
     "adaptive_pool", "adaptive_pool1d", "adaptive_pool3d", "avg_pool2d_backward", "batch_matmul",
@@ -65,3 +70,7 @@ __all__ = [
     "replicate_pad", "rms_norm", "selu", "silu", "softmax", "softplus", "transform_weight",
     "weight_panels",
 ]  # fmt: skip
+
+__getattr__ = names_on_demand(
+    __name__, {"winograd": "bilinear channel_panels conv2d_winograd_nhwc transform_weight"}
+)

@@ -52,7 +52,7 @@ class ObjectModule(ExternModule):
         """The shared library with the functions."""
         if self.filepath.suffix != ".o":
             return self.filepath
-        from relax_mlir.runtime.export import link_shared
+        from relax_mlir.runtime.linking import link_shared
 
         path = folder / f"{self.filepath.stem}.so"
         link_shared(str(path), [str(self.filepath)])
@@ -93,8 +93,8 @@ class SourceModule(ObjectModule):
         del output_format  # objects and libraries are both loaded as libraries
 
     def library(self, folder: Path) -> Path:
-        from relax_mlir.runtime.export import find_compiler, link_shared
         from relax_mlir.runtime.ffi import tvm_ffi
+        from relax_mlir.runtime.linking import find_compiler, link_shared
 
         source = folder / f"source.{self.source_format}"
         source.write_text(self.source_code, encoding="utf-8")
