@@ -109,7 +109,7 @@ class _DepthwiseKernel(MicroKernel):
     def _accumulate(self, tile: Tile) -> list[ir.Value]:
         b, con = self.b, self.contraction
         masks = self._masks(tile)
-        start = self._start_values(tile, self.empty(), masks)
+        start = self._start_row(tile, self.empty()) * tile.rows
         a = self.accesses[con.a]
         stride = 0 if con.row is None else a.strides[con.row]
         first = b.add(b.add(a.base, b.mul(tile.row, stride)), tile.column)

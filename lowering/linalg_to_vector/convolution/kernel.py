@@ -42,7 +42,7 @@ class ConvolutionKernel(MicroKernel):
         b, con = self.b, self.contraction
         self._empty = empty = self.empty()
         self._vector_masks = self._masks(tile)
-        start = self._start_values(tile, empty, self._vector_masks)
+        start = self._start_row(tile, empty) * tile.rows
         a = self.accesses[con.a]
         stride = 0 if con.row is None else a.strides[con.row]
         a_start = b.add(a.base, b.mul(tile.row, stride))
