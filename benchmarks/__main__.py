@@ -74,7 +74,7 @@ def _run(options: Any, threads: int) -> None:
     name = "models" if options.suite == "compile" else options.suite
     suite: Any = importlib.import_module(f"benchmarks.suite_{name}")
     peers = options.peers or getattr(suite, "PEERS", ())
-    runners, missing = arena.contestants(peers, threads, slow=not models)
+    runners, missing = arena.contestants(peers, threads)
     limits = machine.measure(threads)
     results = []
     for entry in _chosen(suite, options.only):

@@ -12,7 +12,10 @@ import numpy as np
 
 from benchmarks.problems import Problem
 from benchmarks.runners import RUNNERS, Call, Runner, Unsuitable
-from benchmarks.timing import OURS, Timing, interleaved
+from benchmarks.timing import OURS, SETTLING, Timing, interleaved
+
+# A call that takes longer than so many seconds is not repeated.
+SLOW = 3.0
 
 
 @dataclass
@@ -28,14 +31,11 @@ class Result:
     absent: dict[str, str] = field(default_factory=dict)
 
 
-def contestants(peers: Sequence[str], threads: int, slow: bool) -> tuple[list[Runner], list[str]]:
+def contestants(peers: Sequence[str], threads: int) -> tuple[list[Runner], list[str]]:
     """Ours and the peers (all of them if none is named), and a line for each that is missing."""
     chosen, missing = [], []
     for name, kind in RUNNERS.items():
         if name != OURS and peers and name not in peers:
-            continue
-        if kind.slow and not slow and name not in peers:
-            missing.append(f"{name} is left out: slow here, ask for it by --peers '{name}'")
             continue
         runner = kind(threads)
         package = runner.missing()
@@ -56,13 +56,16 @@ def run_problem(problem: Problem, runners: Sequence[Runner], rounds: int, slot: 
     clock, compile_clock = (time.process_time, _processor_time) if alone else (wall, wall)
     expected = problem.expected()
     calls: dict[str, Call] = {}
+    timings: dict[str, Timing] = {}
     for runner in runners:
         try:
             start = compile_clock()
             call = runner.prepare(problem)
-            got = runner.arrays(call())
+            called = clock()
+            returned = call()
+            seconds = clock() - called
             result.prepared[runner.name] = compile_clock() - start
-            result.errors[runner.name] = _error(got, expected)
+            result.errors[runner.name] = _error(runner.arrays(returned), expected)
         except Unsuitable as reason:
             result.absent[runner.name] = str(reason)
             continue
@@ -76,8 +79,12 @@ def run_problem(problem: Problem, runners: Sequence[Runner], rounds: int, slot: 
             if runner.name == OURS:
                 raise AssertionError(f"{problem.name}: {result.absent[OURS]}")
             continue
-        calls[runner.name] = call
-    result.timings = interleaved(calls, rounds, slot, clock)
+        if seconds > SLOW:
+            timings[runner.name] = Timing(seconds, seconds)
+        else:
+            calls[runner.name] = call
+    timings |= interleaved(calls, rounds, slot, clock, 0.0 if alone else SETTLING)
+    result.timings = {name: timings[name] for name in result.prepared if name in timings}
     return result
 
 

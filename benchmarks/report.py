@@ -10,6 +10,8 @@ from benchmarks.arena import Result
 from benchmarks.machine import Machine
 from benchmarks.timing import OURS
 
+_BEST = "best peer"
+
 
 def duration(seconds: float) -> str:
     for unit, factor in (("s", 1.0), ("ms", 1e3), ("us", 1e6)):
@@ -25,10 +27,11 @@ def _names(results: Sequence[Result]) -> list[str]:
 
 def table(title: str, results: Sequence[Result], machine: Machine) -> str:
     """Median times; peers with how many times longer than ours, ours with its share of the
-    machine's limit."""
+    machine's limit; the best peer's ratio where there are several."""
     names = _names(results)
-    lines = [f"| {title} | {' | '.join(names)} |", "|---" * (len(names) + 1) + "|"]
-    ratios: dict[str, list[float]] = {name: [] for name in names}
+    columns = [*names, _BEST] if len(names) > 2 else names
+    lines = [f"| {title} | {' | '.join(columns)} |", "|---" * (len(columns) + 1) + "|"]
+    ratios: dict[str, list[float]] = {name: [] for name in columns}
     for result in results:
         ours = result.timings[OURS].median
         cells = []
@@ -43,8 +46,12 @@ def table(title: str, results: Sequence[Result], machine: Machine) -> str:
                 continue
             ratios[name].append(median / ours)
             cells.append(f"{duration(median)} ({median / ours:.2f}x)")
+        if _BEST in columns:
+            best = min((t.median / ours for n, t in result.timings.items() if n != OURS), default=0)
+            ratios[_BEST] += [best] if best else []
+            cells.append(f"{best:.2f}x" if best else "-")
         lines.append(f"| {result.problem} | {' | '.join(cells)} |")
-    means = [f"{geometric_mean(ratios[n]):.2f}x" if ratios[n] else "" for n in names]
+    means = [f"{geometric_mean(ratios[n]):.2f}x" if ratios[n] else "" for n in columns]
     lines.append(f"| geometric mean | {' | '.join(means)} |")
     return "\n".join(lines)
 

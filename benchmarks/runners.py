@@ -34,8 +34,6 @@ class Runner(ABC):
 
     name = ""
     packages: Sequence[str] = ()
-    slow = False
-    """Left out of the models' suite unless it is asked for by name."""
 
     def __init__(self, threads: int):
         self.threads = threads
@@ -143,6 +141,11 @@ class TorchCompile(TorchEager):
         torch._dynamo.reset()
         return torch.compile(problem.module, dynamic=False)
 
+    def prepare(self, problem: Problem) -> Call:
+        call = super().prepare(problem)
+        call()  # which compiles
+        return call
+
 
 def _write_onnx(problem: Problem, folder: str) -> str:
     import torch
@@ -210,7 +213,6 @@ class OpenVINO(Runner):
 class TVM(Runner):
     name = "TVM 0.27"
     packages = ("tvm",)
-    slow = True
 
     def prepare(self, problem: Problem) -> Call:
         import torch

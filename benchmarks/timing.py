@@ -20,16 +20,24 @@ class Timing:
     best: float
 
 
+SETTLING = 0.3
+"""Seconds until threads that wait for work sleep: LLVM's OpenMP has them look out for 0.2."""
+
+
 def interleaved(
     candidates: Mapping[str, Callable[[], object]],
     rounds: int = 25,
     slot: float = 0.004,
     clock: Callable[[], float] = time.thread_time,
+    settling: float = 0.0,
 ) -> dict[str, Timing]:
     """Time the candidates; one round calls each for about `slot` seconds.
 
     The default clock counts the calling thread's processor time, so that other programs on the
-    machine do not count; use `time.perf_counter` for candidates that run on several threads.
+    machine do not count; use `time.perf_counter` for candidates that run on several threads.  The
+    threads of such a candidate keep a core busy for a while after a call, when it is another's
+    turn: `settling` seconds (SETTLING) pass before each turn, which then starts with a call that
+    does not count, to wake the threads.
     """
     counts: dict[str, int] = {}
     for name, call in candidates.items():
@@ -40,6 +48,9 @@ def interleaved(
     samples: dict[str, list[float]] = {name: [] for name in candidates}
     for _ in range(rounds):
         for name, call in candidates.items():
+            if settling:
+                time.sleep(settling)
+                call()
             start = clock()
             for _ in range(counts[name]):
                 call()

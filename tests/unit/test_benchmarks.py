@@ -1,14 +1,21 @@
-"""What benchmarks report: the machine's limits, and figures of results."""
+"""How contestants take turns, and what benchmarks report: the machine's limits, tables, figures."""
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
-from benchmarks import plots
+from benchmarks import arena, plots, report
+from benchmarks.arena import Result
 from benchmarks.machine import Machine
+from benchmarks.problems import Function, Problem
+from benchmarks.runners import Runner
+from benchmarks.timing import OURS, Timing
 
 
 def test_the_longer_of_multiply_adds_and_copying_is_the_limit() -> None:
@@ -79,3 +86,67 @@ def test_no_results_are_an_error() -> None:
     pytest.importorskip("matplotlib")
     with pytest.raises(ValueError, match="no results of the suite 'calls'"):
         plots.figure_of("calls", {"threads": 1, "results": []})
+
+
+def _runner(name: str, threads: int, call: Callable[[], Any]) -> Runner:
+    class Fake(Runner):
+        def prepare(self, problem: Problem) -> Callable[[], Any]:
+            if self.name == "refuses":
+                raise ValueError("no such operator")
+            return call
+
+    Fake.name = name
+    return Fake(threads)
+
+
+def _run(monkeypatch: pytest.MonkeyPatch, slow: float) -> tuple[Result, list[str]]:
+    """A problem of three contestants, and the order in which they are called."""
+    monkeypatch.setattr(arena, "SLOW", slow)
+    torch = pytest.importorskip("torch")
+    x = torch.ones(3)
+    order: list[str] = []
+
+    def call(name: str) -> Callable[[], np.ndarray]:
+        def called() -> np.ndarray:
+            order.append(name)
+            if name == "late":
+                time.sleep(0.02)
+            return x.numpy()
+
+        return called
+
+    problem = Problem("copy", Function(torch.clone), (x,), np.copy)
+    names = (OURS, "late", "refuses", "early")
+    runners = [_runner(name, 2, call(name)) for name in names]
+    return arena.run_problem(problem, runners, rounds=2, slot=0.0), order
+
+
+def test_a_call_that_takes_long_is_not_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(arena, "SETTLING", 0.001)
+    result, order = _run(monkeypatch, slow=0.01)
+    assert order.count("late") == 1 and result.timings["late"].median >= 0.02
+    assert list(result.timings) == [OURS, "late", "early"]
+    assert result.absent == {"refuses": "ValueError: no such operator"}
+
+
+def test_each_turn_on_several_threads_starts_with_a_call_that_does_not_count(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    paused: list[float] = []
+    monkeypatch.setattr(arena, "SETTLING", 0.25)
+    monkeypatch.setattr("benchmarks.timing.time.sleep", paused.append)
+    _, order = _run(monkeypatch, slow=1.0)
+    assert paused.count(0.25) == 2 * 3
+    turns = [OURS, "late", "early"]
+    twice = [name for name in turns for _ in range(2)]
+    # The check, the calls that find how often to call, and two rounds.
+    assert order == [*turns, *twice, *twice, *twice]
+
+
+def test_the_table_names_the_best_peer() -> None:
+    result = Result("copy", 0.0, 0.0)
+    result.timings = {n: Timing(t, t) for n, t in {OURS: 2.0, "numpy": 3.0, "torch": 8.0}.items()}
+    rows = report.table("copies", [result], Machine(fma_peak=1.0, copies=((1, 1.0),))).splitlines()
+    assert rows[0] == "| copies | relax_mlir | numpy | torch | best peer |"
+    assert rows[2] == "| copy | 2 s | 3 s (1.50x) | 8 s (4.00x) | 1.50x |"
+    assert rows[3] == "| geometric mean |  | 1.50x | 4.00x | 1.50x |"
