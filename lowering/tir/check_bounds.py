@@ -122,13 +122,20 @@ def require_whole_bytes(buffer: ir.Value, function: str) -> None:
 
 def _is_selected(load: ir.Operation) -> bool:
     """Whether a choice decides if what is loaded matters."""
-    pending = [use.owner.operation for use in load.results[0].uses]
+    pending = [load.results[0]]
+    # Values are shared: rounds of a hash have as many ways through them as a tree has leaves.
+    seen: set[ir.Value] = set()
     while pending:
-        op = pending.pop()
-        if op.name == "arith.select":
-            return True
-        if op.name.startswith(("arith.", "math.")):
-            pending += [use.owner.operation for result in op.results for use in result.uses]
+        value = pending.pop()
+        if value in seen:
+            continue
+        seen.add(value)
+        for use in value.uses:
+            op = use.owner.operation
+            if op.name == "arith.select":
+                return True
+            if op.name.startswith(("arith.", "math.")):
+                pending += op.results
     return False
 
 

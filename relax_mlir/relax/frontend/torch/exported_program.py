@@ -192,6 +192,13 @@ class ExportedProgramImporter(Importer):
         readers = [user for user in self.current_node.users if user.target is operator.getitem]
         return any(user.args[1] in indices and user.users for user in readers)
 
+    def stated_result(self) -> Any:
+        value = self.current_node.meta.get("val")
+        if value is None or isinstance(value, bool):
+            return value
+        several = isinstance(value, (list, tuple))
+        return [self._dimension(v) for v in value] if several else self._dimension(value)
+
     def expected_shape(self, node: Any) -> list[Any] | None:
         shape = getattr(node.meta.get("val"), "shape", None)
         if shape is None:

@@ -200,6 +200,11 @@ class Importer:
             )
         return converter
 
+    def stated_result(self) -> Any:
+        """The size, sizes or truth that PyTorch found for the node that is being converted, where
+        the graph has it; else None."""
+        return None
+
     def expected_shape(self, node: Any) -> list[Any] | None:
         """The shape PyTorch found for a node's result, where the graph has it."""
         return None

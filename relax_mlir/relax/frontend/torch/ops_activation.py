@@ -153,15 +153,6 @@ def _in_dtype(imp: Importer, x: Any, rest: tuple[Any, ...], dtype: Any) -> Any:
     return x if dtype is None else imp.cast(x, dtype)
 
 
-def dropout(imp: Importer, x: Any, p: float = 0.5, training: bool = False, **kw: Any) -> Any:
-    """Inference: the input itself."""
-    return x
-
-
-def native_dropout(imp: Importer, x: Any, p: float, training: Any = None) -> Any:
-    return [x, imp.emit(imp.op.ones_like(x, "bool"))]
-
-
 CONVERTERS: dict[str, Converter] = {
     "relu": _nn_unary("relu"),
     "silu": _nn_unary("silu"),
@@ -195,9 +186,5 @@ CONVERTERS: dict[str, Converter] = {
     "log_softmax": log_softmax,
     "_log_softmax": log_softmax,
     "special_log_softmax": log_softmax,
-    "dropout": dropout,
-    "feature_dropout": dropout,
-    "alpha_dropout": dropout,
-    "native_dropout": native_dropout,
 }
 """By the operator's name without namespace, overload and trailing underscore."""

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from relax_mlir.errors import Error
+from relax_mlir.relax.frontend.torch import ops_random
 from relax_mlir.relax.frontend.torch.importer import (
     Converter,
     Importer,
@@ -279,12 +280,12 @@ def attention(
     **ignored: Any,
 ) -> Any:
     """Scaled dot-product attention: `nn.attention` on (batch, length, heads, size) if it has these
-    four axes, else written out."""
+    four axes and drops nothing, else written out."""
     mask, is_causal = _known_mask(imp, mask, is_causal)
     if enable_gqa:
         key, value = (_repeat_heads(imp, query, x) for x in (key, value))
-    if imp.ndim(query) != 4 or imp.ndim(key) != 4:
-        return _plain_attention(imp, query, key, value, mask, is_causal, scale)
+    if dropout or imp.ndim(query) != 4 or imp.ndim(key) != 4:
+        return _plain_attention(imp, query, key, value, mask, is_causal, scale, dropout)
     key, value = (_shared_heads(imp, query, x) for x in (key, value))
     turned = [transpose(imp, x, 1, 2) for x in (query, key, value)]
     bias = None if mask is None else _bias(imp, mask, query)
@@ -333,7 +334,14 @@ def _repeat_heads(imp: Importer, query: Any, x: Any) -> Any:
 
 
 def _plain_attention(
-    imp: Importer, query: Any, key: Any, value: Any, mask: Any, is_causal: bool, scale: Any
+    imp: Importer,
+    query: Any,
+    key: Any,
+    value: Any,
+    mask: Any,
+    is_causal: bool,
+    scale: Any,
+    dropout: float,
 ) -> Any:
     size = imp.shape_of(query)[-1]
     factor = scale if scale is not None else 1.0 / math.sqrt(size)
@@ -346,7 +354,8 @@ def _plain_attention(
         scores = imp.emit(imp.op.where(mask, scores, imp.scalar_like(-math.inf, scores)))
     elif mask is not None:
         scores = imp.emit(imp.op.add(scores, mask))
-    return imp.op.matmul(imp.emit(imp.op.nn.softmax(scores, axis=-1)), value)
+    weights = imp.emit(imp.op.nn.softmax(scores, axis=-1))
+    return imp.op.matmul(ops_random.dropout(imp, weights, dropout, training=True), value)
 
 
 def cosine_similarity(imp: Importer, a: Any, b: Any, dim: int = 1, eps: float = 1e-8) -> Any:

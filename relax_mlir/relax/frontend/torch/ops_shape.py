@@ -454,7 +454,42 @@ def sym_numel(imp: Importer, x: Any) -> Any:
     return product(imp.shape_of(x))
 
 
+def sym_stride(imp: Importer, x: Any, dim: int | None = None) -> Any:
+    """What PyTorch says, or else that of a tensor that lies in order: those of Relax do."""
+    stated = imp.stated_result()
+    if stated is not None:
+        return stated
+    shape = imp.shape_of(x)
+    strides = [product(shape[axis + 1 :]) for axis in range(len(shape))]
+    return strides if dim is None else strides[dim]
+
+
+def sym_storage_offset(imp: Importer, x: Any) -> Any:
+    stated = imp.stated_result()
+    return 0 if stated is None else stated
+
+
+def sym_is_contiguous(imp: Importer, x: Any, memory_format: Any = None) -> bool:
+    stated = imp.stated_result()
+    return stated if isinstance(stated, bool) else True
+
+
+def resize(imp: Importer, x: Any, size: Sequence[Any], **ignored: Any) -> Any:
+    """The elements in order; zeros where the tensor has none (PyTorch leaves them undefined)."""
+    wanted, present = product(size), product(imp.shape_of(x))
+    flattened = imp.emit(imp.op.reshape(x, [present]))
+    if not (isinstance(wanted, int) and isinstance(present, int) and wanted <= present):
+        more = imp.emit(imp.op.zeros([wanted], dtype_of(x)))
+        flattened = imp.emit(imp.op.concat([flattened, more], axis=0))
+    kept = imp.emit(imp.op.strided_slice(flattened, [0], [0], [wanted], assume_inbound=True))
+    return imp.op.reshape(kept, list(size))
+
+
 CONVERTERS: dict[str, Converter] = {
+    "sym_stride": sym_stride,
+    "sym_storage_offset": sym_storage_offset,
+    "sym_is_contiguous": sym_is_contiguous,
+    "resize": resize,
     "permute": permute,
     "transpose": transpose,
     "swapaxes": transpose,
