@@ -36,8 +36,10 @@ def _guarded(verify: Callable[[Any], bool]) -> Callable[[Any], bool]:
     def guarded(self: Any) -> bool:
         try:
             return verify(self)
-        except Exception:
+        except Exception as error:
             reason = missing_field(self)
+            if reason is None and isinstance(error, (IndexError, KeyError)):
+                reason = f"an operand, a result, a region or an attribute is missing ({error})"
             if reason is None:
                 raise
             self.location.emit_error(f"{self.operation.name}: {reason}")
@@ -77,11 +79,12 @@ def _miscounted(
     count = len(values)
     if count < least or (count > least and least == len(fields)):
         return f"has {count} {what}, it declares {', '.join(f.name for f in fields) or 'none'}"
-    if len(fields) - least < 1 or len(fields) == 1:
+    given = segments in op.attributes
+    if not given and (least == len(fields) or len(fields) == 1):
         return None
     sizes = op.attributes.get(segments, None)
     if not isinstance(sizes, ir.DenseI32ArrayAttr):
         return f"needs the attribute '{segments}', an array<i32> of one count a field"
-    if sum(sizes) != count:
-        return f"'{segments}' counts {sum(sizes)} {what}, there are {count}"
+    if len(sizes) != len(fields) or sum(sizes) != count:
+        return f"'{segments}' counts {sizes}, there are {count} {what} of {len(fields)} fields"
     return None

@@ -32,10 +32,6 @@ from relax_mlir.dialects.relax import (
     unary,
     vision,
 )
-from relax_mlir.dialects.relax.dialect import Relax
-from relax_mlir.dialects.verification import guard_verifiers
-
-guard_verifiers(Relax.operations)
 
 __all__ = [
     "attention",

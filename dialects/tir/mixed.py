@@ -35,6 +35,10 @@ def _entries(static: ir.Attribute) -> tuple[int | None, ...]:
 
 
 def join(static: ir.Attribute, values: Sequence[ir.Value]) -> list[int | ir.Value]:
-    """The mixed list behind a static array and its dynamic operands."""
+    """The mixed list behind a static array and its dynamic operands.  Raises IndexError when there
+    are fewer operands than places for them."""
+    entries = _entries(static)
+    if entries.count(None) > len(values):
+        raise IndexError(f"{entries.count(None)} dynamic entries, {len(values)} values for them")
     remaining = iter(values)
-    return [next(remaining) if size is None else size for size in _entries(static)]
+    return [next(remaining) if size is None else size for size in entries]

@@ -9,17 +9,23 @@ large or undefined results are clipped before others use them.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
-from relax_mlir import relax
+from relax_mlir import relax, tir
 from relax_mlir.ir import IRModule
 from relax_mlir.relax import op as operators
 
 FLOATS = ("float32", "float32", "float32", "float64")
-INTEGERS = ("int32", "int64", "int8", "uint8")
+HALVES = ("float16", "bfloat16")
+INTEGERS = ("int32", "int64", "int8", "uint8", "int32", "int64", "int16", "uint16", "uint32",
+            "uint64")  # fmt: skip
+SIZES = (1, 2, 3, 4, 5, 7) * 6 + (0, 16, 17, 33)
 SYMBOLS = ("n", "m")
 LIMIT = 50.0
 
@@ -33,6 +39,8 @@ class Value:
     dims: tuple[int | str, ...]
     exact: bool = True
     name: str = ""
+    tolerance: float = 0.0
+    """How far the program may be off where that is more than the dtype's usual limit."""
 
     @property
     def dtype(self) -> str:
@@ -43,15 +51,23 @@ class Value:
         return self.array.ndim
 
 
+Emit = Callable[[relax.BlockBuilder, list[Any]], Any]
+"""Makes the expression of a node from those of its operands."""
+
+
 @dataclass(eq=False)
 class Node:
-    """One operator; `results` has several values for an operator that gives a tuple."""
+    """One operator, or what `emit` makes; `results` has several values for one that gives a tuple.
+    Nodes that are `impure`, or branch, stand outside dataflow blocks."""
 
     name: str
     operands: Sequence[Any]
     attributes: dict[str, Any]
     results: list[Value]
     tuple_result: bool = False
+    emit: Emit | None = None
+    in_dataflow: bool = True
+    pure: bool = True
 
 
 @dataclass
@@ -65,7 +81,7 @@ class Graph:
     values: list[Value] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.sizes = {name: int(self.rng.integers(1, 6)) for name in SYMBOLS}
+        self.sizes = {name: int(self.choice((1, 2, 3, 4, 5, 5, 0, 18))) for name in SYMBOLS}
 
     # -- choices ------------------------------------------------------------------------------
     def chance(self, probability: float) -> bool:
@@ -81,9 +97,14 @@ class Graph:
     def dims(self, low: int = 0, high: int = 4) -> tuple[int | str, ...]:
         rank = self.number(low, high)
         return tuple(
-            self.choice(SYMBOLS) if self.chance(0.15) else self.choice((1, 2, 3, 4, 5, 7))
-            for _ in range(rank)
+            self.choice(SYMBOLS) if self.chance(0.15) else self.choice(SIZES) for _ in range(rank)
         )
+
+    def symbol(self, size: int) -> str:
+        """A new symbol that has that size."""
+        name = f"s{len(self.sizes)}"
+        self.sizes[name] = size
+        return name
 
     def shape(self, dims: Sequence[int | str]) -> tuple[int, ...]:
         return tuple(self.sizes[d] if isinstance(d, str) else d for d in dims)
@@ -96,15 +117,25 @@ class Graph:
         shape = self.shape(dims)
         if dtype == "bool":
             array = self.rng.random(shape) < 0.5
-        elif dtype.startswith("float"):
+        elif "float" in dtype:
             array = self.rng.random(shape) * (high - low) + low
         else:
             lowest = max(int(low), 0) if dtype.startswith("u") else int(low)
             array = self.rng.integers(lowest, int(high) + 1, shape)
-        value = Value(np.asarray(array).astype(dtype), tuple(dims))
+        return self.given(np.asarray(array).astype(getattr(ml_dtypes, dtype, dtype)), dims)
+
+    def given(self, array: np.ndarray, dims: Sequence[int | str] | None = None) -> Value:
+        """A new parameter of these values."""
+        value = Value(array, tuple(array.shape if dims is None else dims))
         value.name = f"x{len(self.parameters)}"
         self.parameters.append(value)
         self.values.append(value)
+        return value
+
+    def private(self, array: np.ndarray, dims: Sequence[int | str] | None = None) -> Value:
+        """A new parameter that no other rule takes."""
+        value = self.given(array, dims)
+        self.values.remove(value)
         return value
 
     def pick(self, fits: Callable[[Value], bool]) -> Value | None:
@@ -166,27 +197,24 @@ class Graph:
         self,
         name: str,
         operands: Sequence[Any],
-        result: np.ndarray,
+        result: np.ndarray | np.generic,
         dims: Sequence[int | str] | None = None,
         *,
         exact: bool = False,
         **attributes: Any,
     ) -> Value:
         """Add an operator that gives `result`; what is large or undefined is clipped behind it."""
-        inputs = [v for o in operands for v in (o if isinstance(o, list) else [o])]
-        same = exact and all(v.exact for v in inputs if isinstance(v, Value))
-        result = np.asarray(result)
+        same = exact and all(value.exact for value in _values_of(operands))
+        result = np.array(result)
         value = Value(result, tuple(result.shape if dims is None else dims), same)
         self.nodes.append(Node(name, operands, attributes, [value]))
-        self.values.append(value)
-        if value.dtype.startswith("float") and result.size:
-            with np.errstate(all="ignore"):
-                tame = bool(np.all(np.abs(result) <= LIMIT))
-            if not tame:
-                self.values.remove(value)
-                if np.isfinite(result).all():
-                    clipped = np.clip(result, -LIMIT, LIMIT).astype(result.dtype)
-                    self.add("clip", [value, -LIMIT, LIMIT], clipped, value.dims, exact=same)
+        if value.dtype in HALVES and not same:
+            return value  # rounded as the kernel likes: nothing can be said of what follows
+        if is_tame(result):
+            self.values.append(value)
+        elif np.isfinite(result).all() and value.dtype not in HALVES:
+            clipped = np.clip(result, -LIMIT, LIMIT).astype(result.dtype)
+            self.add("clip", [value, -LIMIT, LIMIT], clipped, value.dims, exact=same)
         return value
 
     def add_tuple(
@@ -199,12 +227,31 @@ class Graph:
         **attributes: Any,
     ) -> list[Value]:
         """Add an operator that gives several tensors."""
-        inputs = [v for o in operands for v in (o if isinstance(o, list) else [o])]
-        same = exact and all(v.exact for v in inputs if isinstance(v, Value))
+        same = exact and all(value.exact for value in _values_of(operands))
         values = [Value(np.asarray(r), tuple(r.shape), same) for r in results]
         self.nodes.append(Node(name, operands, attributes, values, tuple_result=True))
-        self.values.extend(values)
+        self.values.extend(value for value in values if is_tame(value.array))
         return values
+
+    def last(self, **changes: Any) -> Node:
+        """The operator that was added last, with fields of it changed."""
+        node = self.nodes[-1]
+        for name, value in changes.items():
+            setattr(node, name, value)
+        return node
+
+
+def _values_of(operands: Sequence[Any]) -> list[Value]:
+    flat = [v for o in operands for v in (o if isinstance(o, list) else [o])]
+    return [value for value in flat if isinstance(value, Value)]
+
+
+def is_tame(array: np.ndarray) -> bool:
+    """Whether further operators may compute with these values."""
+    if "float" not in array.dtype.name:
+        return True
+    with np.errstate(all="ignore"):
+        return bool(np.all(np.abs(array) <= LIMIT))
 
 
 Rule = Callable[[Graph], None]
@@ -264,27 +311,26 @@ def emit(builder: relax.BlockBuilder, name: str, graph: Graph) -> Function:
     results = results or graph.parameters[:1]
     extra = [graph.choice(results) for _ in range(graph.number(0, 3))]
     outputs = list(dict.fromkeys([results[-1], *extra]))
-    with builder.function(name, list(params.values())):
-        with builder.dataflow():
+    pure = all(node.pure for node in graph.nodes)
+    flat = graph.chance(0.1) or not all(node.in_dataflow for node in graph.nodes)
+    with builder.function(name, list(params.values()), pure=pure):
+        with nullcontext() if flat else builder.dataflow():
             for node in graph.nodes:
                 _emit_node(builder, node, made)
             final = [made[value] for value in outputs]
-            visible = [builder.emit_output(value) for value in final]
+            visible = final if flat else [builder.emit_output(value) for value in final]
         builder.emit_func_output(visible[0] if len(visible) == 1 else relax.Tuple(visible))
     return Function(graph, outputs)
 
 
 def _type_dims(dims: Sequence[int | str]) -> list[Any]:
-    return [SYMBOL_VARIABLES[d] if isinstance(d, str) else d for d in dims]
+    return [symbol_variable(d) if isinstance(d, str) else d for d in dims]
 
 
-def _symbols() -> dict[str, Any]:
-    from relax_mlir import tir
-
-    return {name: tir.Var(name, "int64") for name in SYMBOLS}
-
-
-SYMBOL_VARIABLES = _symbols()
+@cache
+def symbol_variable(name: str) -> tir.Var:
+    """The variable of a symbol."""
+    return tir.Var(name, "int64")
 
 
 def _emit_node(builder: relax.BlockBuilder, node: Node, made: dict[Value, Any]) -> None:
@@ -297,7 +343,11 @@ def _emit_node(builder: relax.BlockBuilder, node: Node, made: dict[Value, Any]) 
             return relax.ShapeExpr(_type_dims(value))
         return value
 
-    expr = operator(node.name)(*map(operand, node.operands), **node.attributes)
+    operands = [operand(value) for value in node.operands]
+    if node.emit is not None:
+        expr = node.emit(builder, operands)
+    else:
+        expr = operator(node.name)(*operands, **node.attributes)
     variable = builder.emit(expr)
     if not node.tuple_result:
         made[node.results[0]] = variable

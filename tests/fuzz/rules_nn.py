@@ -168,7 +168,24 @@ def batch_normalization(graph: Graph) -> None:
                     training=False)  # fmt: skip
 
 
-def _image(graph: Graph, dims: int, groups: int = 1) -> Value:
+def image(graph: Graph, dims: int, groups: int = 1) -> Value:
+    """A batch of images, old or new, whose channels the number of groups divides."""
+
+    def fits(value: Value) -> bool:
+        shape = value.array.shape
+        return (
+            value.dtype == "float32"
+            and value.rank == dims + 2
+            and shape == value.dims
+            and min(shape) > 0
+            and shape[1] % groups == 0
+            and min(shape[2:]) >= 3
+            and value.array.size < 3000
+        )
+
+    found = graph.pick(fits) if graph.chance(0.5) else None
+    if found is not None:
+        return found
     channels = groups * graph.number(1, 3)
     shape = (graph.number(1, 2), channels, *(graph.number(3, 9) for _ in range(dims)))
     return graph.parameter(shape, "float32")
@@ -188,7 +205,7 @@ def _windows(x: np.ndarray, kernel: Any, strides: Any, dilation: Any) -> np.ndar
 def convolutions(graph: Graph) -> None:
     dims = graph.choice([1, 2, 2, 3])
     groups = graph.choice([1, 1, 2])
-    x = _image(graph, dims, groups)
+    x = image(graph, dims, groups)
     channels = x.array.shape[1] // groups
     kernel = [graph.number(1, 3) for _ in range(dims)]
     strides = [graph.number(1, 2) for _ in range(dims)]
@@ -216,7 +233,7 @@ def convolutions(graph: Graph) -> None:
 @rule()
 def pooling(graph: Graph) -> None:
     dims = graph.choice([1, 2, 2, 3])
-    x = _image(graph, dims)
+    x = image(graph, dims)
     kernel = [graph.number(1, 3) for _ in range(dims)]
     strides = [graph.number(1, 2) for _ in range(dims)]
     windows = _windows(x.array, kernel, strides, [1] * dims)
@@ -229,7 +246,7 @@ def pooling(graph: Graph) -> None:
 
 @rule(0.7)
 def adaptive_pooling(graph: Graph) -> None:
-    x = _image(graph, 2)
+    x = image(graph, 2)
     sizes = [graph.number(1, s) for s in x.array.shape[2:]]
     result = np.zeros((*x.array.shape[:2], *sizes), "float32")
     for place in np.ndindex(*sizes):

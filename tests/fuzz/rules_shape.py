@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from tests.fuzz.graphs import FLOATS, INTEGERS, Graph, Value, rule
+from tests.fuzz.graphs import FLOATS, HALVES, INTEGERS, Graph, Value, rule
 
-ANY = (*FLOATS, *INTEGERS, "bool")
+ANY = (*FLOATS, *HALVES, *INTEGERS, "bool")
 NUMBERS = (*FLOATS, *INTEGERS)
 
 

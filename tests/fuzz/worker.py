@@ -9,12 +9,10 @@ import traceback
 from importlib import import_module
 from typing import Any
 
-from tests.fuzz.check import check_graphs
+from tests.fuzz.check import GROUP, check_graphs
 from tests.fuzz.graphs import random_graph
 
 LIMIT = 16 << 30
-GROUP = 10
-"""Graphs that are compiled in one module."""
 
 CHANGED = {
     "mutant": ("tests.fuzz.check", "check_mutant"),

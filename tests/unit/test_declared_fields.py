@@ -18,7 +18,8 @@ func.func @f(%x: memref<4xf32> {{tir.name = "x"}}) attributes {{tir.attrs = {{}}
 """
 READ = '"tir.read"(%x) {{{attributes}}} : (memref<4xf32>) -> ()'
 SEGMENTS = "operandSegmentSizes = array<i32: 1, 0, 0>"
-OFFSETS = "offsets = array<i64: 0>"
+OFFSETS, SIZES = "offsets = array<i64: 0>", "sizes = array<i64: 1>"
+DYNAMIC = -(2**63)
 
 CASES = [
     (READ.format(attributes=f"{SEGMENTS}, {OFFSETS}"), "tir.read: needs the attribute 'sizes'"),
@@ -29,6 +30,14 @@ CASES = [
     (
         '"tir.call"() {callee = "f", kind = "packed", literals = 3 : i64} : () -> ()',
         "tir.call: the attribute 'literals' is a ArrayAttr, not 3 : i64",
+    ),
+    (
+        READ.format(attributes=f"{SEGMENTS}, offsets = array<i64: {DYNAMIC}>, {SIZES}"),
+        "tir.read: .* is missing .1 dynamic entries, 0 values for them.",
+    ),
+    (
+        READ.format(attributes=f"{OFFSETS}, {SIZES}, operandSegmentSizes = array<i32: 1, 0>"),
+        "tir.read: 'operandSegmentSizes' counts .* there are 1 operands of 3 fields",
     ),
     (
         '"tir.call"() {callee = "f", kind = "packed"} : () -> ()',
