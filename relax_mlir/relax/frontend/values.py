@@ -82,6 +82,10 @@ class ValueImporter:
             self._constants[key] = self.relax.const(array)
         return self._constants[key]
 
+    def permute(self, x: Any, axes: Sequence[int]) -> Any:
+        """A bound transposition, or the tensor itself when the order stays."""
+        return x if list(axes) == sorted(axes) else self.ops.permute_dims(x, axes=list(axes))
+
     def scalar_like(self, value: float | int | bool, like: Any) -> Any:
         """A scalar constant of another expression's dtype."""
         return self.constant(value, like.struct_info.dtype)

@@ -26,6 +26,7 @@ _ENUMERATIONS = (
     "ComparisonDirectionAttr",
     "ComparisonTypeAttr",
     "FftTypeAttr",
+    "RngAlgorithmAttr",
     "RngDistributionAttr",
     "TransposeAttr",
 )

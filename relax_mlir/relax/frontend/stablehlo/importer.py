@@ -15,6 +15,7 @@ import numpy as np
 from relax_mlir.dialects.dims import Dim
 from relax_mlir.errors import Error
 from relax_mlir.mlir import ir
+from relax_mlir.relax.frontend.fourier import Complex
 from relax_mlir.relax.frontend.known import SYMBOLIC_LIMIT, Known, object_array
 from relax_mlir.relax.frontend.stablehlo.attributes import resources_of
 from relax_mlir.relax.frontend.stablehlo.errors import StablehloError
@@ -51,6 +52,10 @@ class ProgramImporter(ValueImporter):
     def expr(self, value: Any) -> Any:
         if isinstance(value, Spread):
             return self.ops.broadcast_to(self.expr(value.source), self.shape_expr(value.dims))
+        if isinstance(value, Complex):
+            raise StablehloError(
+                "a complex tensor where Relax needs a real one: return its real and imaginary part"
+            )
         return super().expr(value)
 
     def dims_of(self, value: Any) -> list[Dim] | None:
@@ -118,8 +123,7 @@ class ProgramImporter(ValueImporter):
         """Convert one operation and define its results."""
         operation = Operation(self, source, [self.env[value] for value in source.operands])
         try:
-            converter = self.converters.get(key_of(source)) or self.converters[source.name]
-            result = converter(operation)
+            result = self._converter(operation)(operation)
         except Error as error:
             if DESCRIPTION not in str(error):
                 error.message = f"{operation.describe()}: {error.message}"
@@ -130,6 +134,21 @@ class ProgramImporter(ValueImporter):
         results = result if len(source.results) != 1 else [result]
         for value, made in zip(source.results, results or [], strict=True):
             self.env[value] = self.bound(made)
+
+    def _converter(self, operation: Operation) -> Converter:
+        """The converter of an operation.  Refuses one that complex values reach and is none for."""
+        name = operation.name
+        if not any(isinstance(value, Complex) for value in operation.operands) or name in CALLS:
+            return self.converters.get(key_of(operation.source)) or self.converters[name]
+        converter = self.converters.get(f"complex {key_of(operation.source)}")
+        if converter is None:
+            operation.refuse("no converter for complex numbers, which Relax does not have")
+        return converter
+
+    def bound(self, value: Any) -> Any:
+        if isinstance(value, Complex):
+            return Complex(self.bound(value.real), self.bound(value.imag))
+        return super().bound(value)
 
     def in_function(self, name: str, build: Callable[[], None]) -> Any:
         """Build functions while this one is open; returns the variable of the one of that name.

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 from relax_mlir.relax.frontend.stablehlo import (
+    ops_complex,
     ops_contraction,
     ops_control_flow,
     ops_elementwise,
     ops_index,
     ops_normalization,
+    ops_random,
     ops_reduction,
     ops_shape,
 )
 from relax_mlir.relax.frontend.stablehlo.operation import Converter
 
 _FAMILIES = (
+    ops_complex,
     ops_contraction,
     ops_control_flow,
     ops_elementwise,
     ops_index,
     ops_normalization,
+    ops_random,
     ops_reduction,
     ops_shape,
 )

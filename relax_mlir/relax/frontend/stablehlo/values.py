@@ -5,6 +5,7 @@
 | a Relax expression | a tensor computed when the program runs |
 | `Known` | a tensor whose elements are known while importing: numbers, or sizes over symbols |
 | `Spread` | a tensor that repeats a smaller one, which is not repeated until something needs it |
+| `fourier.Complex` | a complex tensor, by its parts |
 | a list | a tuple |
 """
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from relax_mlir.errors import Error
 from relax_mlir.relax.frontend.common import listed_operators
+from relax_mlir.relax.frontend.fourier import Complex
 
 if TYPE_CHECKING:
     import torch
@@ -31,14 +32,6 @@ class Unavailable:
     """A result that inference has no use for; reading it is an error that names it."""
 
     what: str
-
-
-@dataclass(frozen=True)
-class Complex:
-    """A complex tensor, by its parts: Relax has none."""
-
-    real: Any
-    imag: Any
 
 
 class Importer:

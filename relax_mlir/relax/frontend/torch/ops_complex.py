@@ -7,17 +7,20 @@ computed in its parts.  Transforms are products with the matrices of their sines
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from relax_mlir.errors import Error
+from relax_mlir.relax.frontend.fourier import (
+    Complex,
+    length_of,
+    real_of_half,
+    scaled,
+    transform,
+    transformed,
+)
 from relax_mlir.relax.frontend.torch import ops_elementwise, ops_reduction, ops_shape
-from relax_mlir.relax.frontend.torch.importer import Complex, Converter, Importer, dtype_of
-
-_LONGEST = 4096
-"""Elements of the longest axis that is transformed: its matrices are constants."""
+from relax_mlir.relax.frontend.torch.importer import Converter, Importer
 
 
 def _parts(imp: Importer, value: Any) -> Complex:
@@ -123,88 +126,6 @@ def imaginary(imp: Importer, x: Complex) -> Any:
 # -- Fourier transforms -------------------------------------------------------------------------
 
 
-def _matrices(rows: int, columns: int, length: int, dtype: str) -> list[np.ndarray]:
-    """The cosines and sines of `2 pi j k / length`."""
-    turns = np.outer(np.arange(rows), np.arange(columns)) % length
-    angles = 2 * np.pi * turns / length
-    return [function(angles).astype(dtype) for function in (np.cos, np.sin)]
-
-
-def _transformed(
-    imp: Importer, x: Any, axis: int, forward: bool, kept: int | None = None
-) -> Complex:
-    """The transform along an axis, or its first `kept` values."""
-    real_part = real(imp, x)
-    length = _length(imp, real_part, axis)
-    dtype = dtype_of(real_part)
-    cosines, sines = _matrices(length, length if kept is None else kept, length, dtype)
-    product = _along(imp, axis)
-    if not isinstance(x, Complex):
-        return Complex(product(x, cosines), product(x, -sines if forward else sines))
-    sign = 1 if forward else -1
-    parts = [
-        [product(part, matrix) for matrix in (cosines, sign * sines)] for part in (x.real, x.imag)
-    ]
-    (real_cos, real_sin), (imag_cos, imag_sin) = parts
-    return Complex(
-        imp.emit(imp.op.add(real_cos, imag_sin)), imp.emit(imp.op.subtract(imag_cos, real_sin))
-    )
-
-
-def _real_of_half(imp: Importer, x: Complex, axis: int, length: int) -> Any:
-    """The real signal whose transform begins with `x`: the rest of it mirrors these values."""
-    half = length // 2 + 1
-    cut = [
-        imp.emit(imp.op.strided_slice(part, [axis], [0], [half], [1])) for part in (x.real, x.imag)
-    ]
-    matrices = _matrices(half, length, length, dtype_of(x.real))
-    weights = np.full((half, 1), 2.0)
-    weights[0] = 1
-    if length % 2 == 0:
-        weights[-1] = 1
-    product = _along(imp, axis)
-    parts = [
-        product(part, (weights * matrix).astype(matrix.dtype))
-        for part, matrix in zip(cut, matrices, strict=True)
-    ]
-    return imp.emit(imp.op.subtract(*parts))
-
-
-def _along(imp: Importer, axis: int) -> Callable[[Any, np.ndarray], Any]:
-    """A product with a matrix along an axis."""
-
-    def product(x: Any, matrix: np.ndarray) -> Any:
-        last = imp.ndim(x) - 1
-        place = axis % (last + 1)
-        order = [i for i in range(last + 1) if i != place] + [place]
-        moved = imp.permute(x, order)
-        result = imp.emit(imp.op.matmul(moved, imp.relax.const(np.ascontiguousarray(matrix))))
-        return imp.permute(result, [order.index(i) for i in range(last + 1)])
-
-    return product
-
-
-def _length(imp: Importer, x: Any, axis: int) -> int:
-    length = imp.shape_of(x)[axis]
-    if not isinstance(length, int) or length > _LONGEST:
-        raise Error(f"a Fourier transform of {length} elements: up to {_LONGEST}, a known number")
-    return length
-
-
-def _scaled(imp: Importer, x: Any, factor: float) -> Any:
-    if factor == 1:
-        return x
-    if isinstance(x, Complex):
-        return Complex(*(_scaled(imp, part, factor) for part in (x.real, x.imag)))
-    return imp.emit(imp.op.multiply(x, imp.scalar_like(factor, x)))
-
-
-def _transform(imp: Importer, x: Any, axes: Sequence[int], forward: bool, scale: float) -> Any:
-    for axis in axes:
-        x = _transformed(imp, x, axis, forward)
-    return _scaled(imp, x, scale)
-
-
 def _core_scale(imp: Importer, sizes: Sequence[int], normalization: int) -> float:
     """PyTorch's number for the factor: none, one over the root of the size, or over the size."""
     size = math.prod(sizes)
@@ -214,26 +135,26 @@ def _core_scale(imp: Importer, sizes: Sequence[int], normalization: int) -> floa
 def core_complex(
     imp: Importer, x: Any, axes: Sequence[int], normalization: int, forward: bool
 ) -> Any:
-    sizes = [_length(imp, real(imp, x), axis) for axis in axes]
-    return _transform(imp, x, axes, forward, _core_scale(imp, sizes, normalization))
+    sizes = [length_of(real(imp, x), axis) for axis in axes]
+    return transform(imp, x, axes, forward, _core_scale(imp, sizes, normalization))
 
 
 def core_of_real(
     imp: Importer, x: Any, axes: Sequence[int], normalization: int, onesided: bool
 ) -> Any:
-    sizes = [_length(imp, x, axis) for axis in axes]
+    sizes = [length_of(x, axis) for axis in axes]
     kept = sizes[-1] // 2 + 1 if onesided else None
-    result = _transformed(imp, x, axes[-1], True, kept)
-    return _transform(imp, result, axes[:-1], True, _core_scale(imp, sizes, normalization))
+    result = transformed(imp, x, axes[-1], True, kept)
+    return transform(imp, result, axes[:-1], True, _core_scale(imp, sizes, normalization))
 
 
 def core_to_real(
     imp: Importer, x: Complex, axes: Sequence[int], normalization: int, last: int
 ) -> Any:
-    sizes = [*(_length(imp, x.real, axis) for axis in axes[:-1]), last]
-    inner = _transform(imp, x, axes[:-1], False, 1.0)
-    result = _real_of_half(imp, _parts(imp, inner), axes[-1], last)
-    return _scaled(imp, result, _core_scale(imp, sizes, normalization))
+    sizes = [*(length_of(x.real, axis) for axis in axes[:-1]), last]
+    inner = transform(imp, x, axes[:-1], False, 1.0)
+    result = real_of_half(imp, _parts(imp, inner), axes[-1], last)
+    return scaled(imp, result, _core_scale(imp, sizes, normalization))
 
 
 def _factor(size: int, norm: str | None, forward: bool) -> float:
@@ -259,36 +180,36 @@ def _named(forward: bool, default: Sequence[int] | None) -> Converter:
         imp: Importer, x: Any, size: Any = None, dim: Any = None, norm: str | None = None
     ) -> Any:
         axes = _axes(imp, x, dim, size, default)
-        count = math.prod(_length(imp, real(imp, x), axis) for axis in axes)
-        return _transform(imp, x, axes, forward, _factor(count, norm, forward))
+        count = math.prod(length_of(real(imp, x), axis) for axis in axes)
+        return transform(imp, x, axes, forward, _factor(count, norm, forward))
 
     return convert
 
 
 def rfft(imp: Importer, x: Any, size: Any = None, dim: int = -1, norm: str | None = None) -> Any:
     (axis,) = _axes(imp, x, dim, size, None)
-    length = _length(imp, x, axis)
-    result = _transformed(imp, x, axis, True, length // 2 + 1)
-    return _scaled(imp, result, _factor(length, norm, True))
+    length = length_of(x, axis)
+    result = transformed(imp, x, axis, True, length // 2 + 1)
+    return scaled(imp, result, _factor(length, norm, True))
 
 
 def irfft(
     imp: Importer, x: Any, size: int | None = None, dim: int = -1, norm: str | None = None
 ) -> Any:
     value = _parts(imp, x)
-    length = 2 * (_length(imp, value.real, dim) - 1) if size is None else size
-    if length // 2 + 1 > _length(imp, value.real, dim):
+    length = 2 * (length_of(value.real, dim) - 1) if size is None else size
+    if length // 2 + 1 > length_of(value.real, dim):
         raise Error(f"irfft to {length} elements pads its input: pad the tensor first")
-    return _scaled(imp, _real_of_half(imp, value, dim, length), _factor(length, norm, False))
+    return scaled(imp, real_of_half(imp, value, dim, length), _factor(length, norm, False))
 
 
 def rfft2(
     imp: Importer, x: Any, size: Any = None, dim: Any = (-2, -1), norm: str | None = None
 ) -> Any:
     *others, last = _axes(imp, x, dim, size, None)
-    count = math.prod(_length(imp, x, axis) for axis in (*others, last))
+    count = math.prod(length_of(x, axis) for axis in (*others, last))
     half = rfft(imp, x, None, last, "backward")
-    return _transform(imp, half, others, True, _factor(count, norm, True))
+    return transform(imp, half, others, True, _factor(count, norm, True))
 
 
 def irfft2(
@@ -296,11 +217,11 @@ def irfft2(
 ) -> Any:
     value = _parts(imp, x)
     *others, last = _axes(imp, value, dim, size, None)
-    inner = _parts(imp, _transform(imp, value, others, False, 1.0))
-    length = 2 * (_length(imp, value.real, last) - 1)
-    count = length * math.prod(_length(imp, value.real, axis) for axis in others)
-    result = _real_of_half(imp, inner, last, length)
-    return _scaled(imp, result, _factor(count, norm, False))
+    inner = _parts(imp, transform(imp, value, others, False, 1.0))
+    length = 2 * (length_of(value.real, last) - 1)
+    count = length * math.prod(length_of(value.real, axis) for axis in others)
+    result = real_of_half(imp, inner, last, length)
+    return scaled(imp, result, _factor(count, norm, False))
 
 
 _TRANSFORMS: dict[str, Converter] = {
