@@ -9,13 +9,14 @@ files it; `find_pass` loads it by name.  Pipelines, which mix ours with upstream
 from __future__ import annotations
 
 import importlib
-import pkgutil
+import os
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import cache
 from importlib.util import find_spec
+from itertools import chain
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
@@ -77,11 +78,11 @@ def register_pass(name: str) -> Callable[[PassType], PassType]:
 
 @cache
 def _import_all() -> None:
-    for package in _PACKAGES:
-        for module in pkgutil.walk_packages([str(_folder(package))], f"{package}."):
-            importlib.import_module(module.name)
+    for module in chain.from_iterable(_modules().values()):
+        importlib.import_module(module)
 
 
+@cache
 def _folder(package: str) -> Path:
     spec = find_spec(package)
     assert spec is not None and spec.submodule_search_locations, package
@@ -95,26 +96,46 @@ def all_passes() -> dict[str, type[Pass]]:
 
 
 @cache
-def _declarations() -> dict[str, str]:
-    """The file (as a module name) that declares each pass, read off the sources: a pipeline then
-    imports the files of its own passes only."""
-    found: dict[str, str] = {}
+def _modules() -> dict[str, list[str]]:
+    """The modules of the packages by the names of their files."""
+    found: dict[str, list[str]] = {}
     for package in _PACKAGES:
-        folder = _folder(package)
-        for path in folder.rglob("*.py"):
-            parts = path.relative_to(folder).with_suffix("").parts
-            for name in _DECLARATION.findall(path.read_text(encoding="utf-8")):
-                found[name] = ".".join((package, *parts)).removesuffix(".__init__")
+        root = str(_folder(package))
+        for folder, _, files in os.walk(root):
+            inner = [package, *Path(folder).relative_to(root).parts]
+            for stem, suffix in map(os.path.splitext, files):
+                if suffix == ".py" and stem != "__init__":
+                    found.setdefault(stem, []).append(".".join([*inner, stem]))
     return found
+
+
+def _declared_in(module: str) -> list[str]:
+    """The passes that a module declares, read off its source."""
+    package = next(p for p in _PACKAGES if module.startswith(f"{p}."))
+    inner = module.removeprefix(f"{package}.").split(".")
+    return _DECLARATION.findall(
+        _folder(package).joinpath(*inner).with_suffix(".py").read_text(encoding="utf-8")
+    )
+
+
+def _module_of(name: str) -> str | None:
+    """The module that declares a pass: its file has the pass's name, with the dialect or without,
+    so that a pipeline imports, and reads, the files of its own passes only."""
+    words = name.replace("-", "_").split("_")
+    candidates = ["_".join(words[start:]) for start in range(len(words))]
+    modules = [module for stem in candidates for module in _modules().get(stem, ())]
+    return next((module for module in modules if name in _declared_in(module)), None)
 
 
 def pass_names() -> list[str]:
     """The names of all passes, without importing them."""
-    return sorted({*_declarations(), *_REGISTRY})
+    modules = chain.from_iterable(_modules().values())
+    return sorted({*chain.from_iterable(map(_declared_in, modules)), *_REGISTRY})
 
 
 def find_pass(name: str) -> type[Pass] | None:
     """The pass of that name, or None (it may be one of upstream's)."""
-    if name not in _REGISTRY and name in _declarations():
-        importlib.import_module(_declarations()[name])
+    module = None if name in _REGISTRY else _module_of(name)
+    if module is not None:
+        importlib.import_module(module)
     return _REGISTRY.get(name)
