@@ -14,6 +14,7 @@ from relax_mlir.relax.struct_info import from_mlir_type
 from relax_mlir.relax.transform_backends import AllocateWorkspace as AllocateWorkspace
 from relax_mlir.relax.transform_backends import AlterOpImpl as AlterOpImpl
 from relax_mlir.relax.transform_backends import AttachExternModules as AttachExternModules
+from relax_mlir.relax.transform_backends import ConvertLayout as ConvertLayout
 from relax_mlir.relax.transform_backends import FastMathTransform as FastMathTransform
 from relax_mlir.relax.transform_backends import FuseOpsByPattern as FuseOpsByPattern
 from relax_mlir.relax.transform_backends import MergeCompositeFunctions as MergeCompositeFunctions
@@ -378,17 +379,6 @@ def _as_var(value: Any) -> Var:
     from relax_mlir.dialects.names import name_of
 
     return Var(name_of(value) or "lv", from_mlir_type(value.type))
-
-
-def ConvertLayout(
-    desired_layouts: Mapping[str, Sequence[str]], layout_cb: Callable[..., Any] | None = None
-) -> Pass:
-    """Compute operators in other layouts: `{"relax.nn.conv2d": ["NHWC", "OHWI"]}` gives the layouts
-    of the data (and result) and of the weight."""
-    if layout_cb is not None:
-        raise PassError("ConvertLayout takes the layouts as a dictionary, not from layout_cb")
-    entries = tuple(f"{name}={':'.join(given)}" for name, given in desired_layouts.items())
-    return _lowering("ConvertLayout", "relax-convert-layout", desired_layouts=entries)
 
 
 def FoldBatchnormToConv2D() -> Pass:

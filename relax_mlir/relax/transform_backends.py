@@ -14,6 +14,7 @@ __all__ = [
     "AllocateWorkspace",
     "AlterOpImpl",
     "AttachExternModules",
+    "ConvertLayout",
     "FastMathTransform",
     "FuseOpsByPattern",
     "MergeCompositeFunctions",
@@ -35,6 +36,25 @@ def AlterOpImpl(
         return alter_op_impl(mod, op_impl_map, op_buffer_transforms)
 
     return ModulePass(transform, PassInfo(0, "AlterOpImpl"))
+
+
+def ConvertLayout(
+    desired_layouts: Mapping[str, Sequence[str]], layout_cb: Callable[..., Any] | None = None
+) -> Pass:
+    """Compute operators in other layouts: `{"relax.nn.conv2d": ["NHWC", "OHWI"]}` gives the layouts
+    of the data (and result) and of the weight.
+
+    With `layout_cb` it is asked for such a dictionary for each call instead.
+    """
+    if layout_cb is None:
+        entries = tuple(f"{name}={':'.join(given)}" for name, given in desired_layouts.items())
+        return lowering_pass("ConvertLayout", "relax-convert-layout", desired_layouts=entries)
+    from relax_mlir.relax.layout_callback import convert_layouts
+
+    def transform(mod: IRModule, ctx: PassContext) -> IRModule:
+        return convert_layouts(mod, layout_cb)
+
+    return ModulePass(transform, PassInfo(0, "ConvertLayout"))
 
 
 def FastMathTransform() -> Pass:

@@ -280,6 +280,26 @@ def test_layouts_are_converted() -> None:
         tr.ConvertLayout({"relax.nn.relu": ["NHWC"]})(Cnn)
 
 
+def test_a_function_chooses_layouts() -> None:
+    asked = []
+
+    def choose(call):
+        asked.append(call.op.name)
+        wide = call.args[1].struct_info.dims[2] > 1
+        return {"relax.nn.conv2d": ["NHWC", "OHWI"]} if wide else {}
+
+    changed = tr.ConvertLayout({}, layout_cb=choose)(Cnn)
+    text = changed.verify().script()
+    assert asked == ["relax.nn.conv2d"] * 2
+    # The second convolution stays as it was: its operand is turned back before it.
+    assert text.count('data_layout="NHWC"') == 1
+    assert text.count('kernel_layout="OHWI"') == 1
+    inputs = arrays(Cnn)
+    same(run(changed, inputs), run(Cnn, inputs))
+    with pytest.raises(PassError, match=r"layout_cb gives a list for relax\.nn\.conv2d"):
+        tr.ConvertLayout({}, layout_cb=lambda call: ["NHWC"])(Cnn)
+
+
 def test_lifting_is_shared() -> None:
     two = Projections.clone()
     two.update_func("decode", two["main"])

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeAlias
 
 from relax_mlir.dialects.relax.spec import InferError, attributes_of, spec_of
 from relax_mlir.errors import PassError
@@ -22,28 +23,42 @@ def order_of(old: str, new: str) -> Order:
     return tuple(old.index(axis) for axis in new)
 
 
+Choice: TypeAlias = "Callable[[ir.Operation], Sequence[str] | None]"
+"""The layouts that an operation is to be computed in; None where it follows its operands."""
+
+
 def convert(
     function: ir.Operation,
     state: ModuleState,
-    desired: Mapping[str, Sequence[str]],
+    desired: Mapping[str, Sequence[str]] | Choice,
     absorb: bool = False,
 ) -> None:
     """Compute the operators that `desired` names in its layouts, and others as far as they carry.
 
-    `desired` maps an operator to the layouts of its data and kernel (and result).  With `absorb`,
+    `desired` maps an operator's name, or an operation, to the layouts of its data and kernel (and
+    result).  With `absorb`,
     a transposition from channels last to channels first is no operation but a layout of its own,
     which an operator behind it may take over.
     """
-    conversion = _Conversion(state, desired, absorb)
+    choose = desired if callable(desired) else _by_name(desired)
+    conversion = _Conversion(state, choose, absorb)
     conversion.visit(entry_block(function))
     erase_dead(conversion.values.replaced)
     set_function_type(function, returned_types(function))
 
 
+def _by_name(desired: Mapping[str, Sequence[str]]) -> Choice:
+    def choose(op: ir.Operation) -> Sequence[str] | None:
+        spec = spec_of(op)
+        return None if spec is None else desired.get(spec.name)
+
+    return choose
+
+
 class _Conversion:
-    def __init__(self, state: ModuleState, desired: Mapping[str, Sequence[str]], absorb: bool):
+    def __init__(self, state: ModuleState, choose: Choice, absorb: bool):
         self.values = MovedValues(state, free_units=absorb)
-        self.desired = desired
+        self.choose = choose
         self.absorb = absorb
 
     def visit(self, block: ir.Block) -> None:
@@ -72,8 +87,9 @@ class _Conversion:
             return False
         name = spec.name
         try:
-            if name in self.desired:
-                return self._convolution(op, name)
+            layouts = self.choose(op)
+            if layouts is not None:
+                return self._convolution(op, name, layouts)
             if self.absorb and name == "permute_dims" and self._absorb(op):
                 return True
             order = values.order_among(op)
@@ -82,11 +98,11 @@ class _Conversion:
         except InferError:
             return False  # an operator that knows one layout only
 
-    def _convolution(self, op: ir.Operation, name: str) -> bool:
+    def _convolution(self, op: ir.Operation, name: str, layouts: Sequence[str]) -> bool:
         attributes = attributes_of(op)
         if "data_layout" not in attributes or "kernel_layout" not in attributes:
             raise PassError(f"{op.name} has no layouts to convert")
-        data, *rest = self.desired[name]
+        data, *rest = layouts
         old = attributes["data_layout"]
         kernel = rest[0] if rest else attributes["kernel_layout"]
         out = rest[1] if len(rest) > 1 else data
