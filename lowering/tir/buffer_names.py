@@ -8,7 +8,7 @@ __all__ = ["ALLOCATIONS", "has_one_name", "is_allocated"]
 
 _LOADS = ("memref.load", "vector.load", "vector.maskedload", "vector.gather", "memref.dim")
 
-ALLOCATIONS = ("tir.alloc_buffer", "memref.alloc", "memref.alloca")
+ALLOCATIONS = ("tir.alloc_buffer", "memref.alloc", "memref.alloca", "gpu.alloc")
 """Operations that make a buffer which nothing else can reach."""
 
 

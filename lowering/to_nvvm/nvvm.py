@@ -14,6 +14,7 @@ from relax_mlir.lowering.to_llvm.arith_guard_division import ArithGuardDivision
 from relax_mlir.lowering.to_llvm.math_to_polynomials import MathToPolynomials
 from relax_mlir.lowering.to_nvvm.device_math import DeviceMath
 from relax_mlir.lowering.to_nvvm.math_to_intrinsics import MathToIntrinsics
+from relax_mlir.lowering.to_nvvm.scalarize_quotients import ScalarizeQuotients
 from relax_mlir.mlir import ir
 
 __all__ = [
@@ -59,11 +60,14 @@ def nvvm_pipeline() -> str:
             "canonicalize",
             "cse",
             "reconcile-unrealized-casts",
+            # A quotient of float16 by the reciprocal of float32 and a step of Newton's, rounded
+            # correctly, where LLVM would divide in float32.
+            "llvm.func(llvm-optimize-for-nvvm-target)",
         )
     )
     # After scf is gone: matrices of tensor cores may be carried through loops.
     before = f"gpu.module({TO_CONTROL_FLOW},convert-nvgpu-to-nvvm)"
-    return f"{before},{MathToIntrinsics()},gpu.module({after})"
+    return f"{before},{MathToIntrinsics()},{ScalarizeQuotients()},gpu.module({after})"
 
 
 def split_kernels(state: ModuleState) -> ModuleState:

@@ -339,15 +339,18 @@ def test_transpose_refuses_copies_of_rows() -> None:
 # -- ReductionChain ----------------------------------------------------------------------------
 
 
-def attention(length: int, keys: int, heads: int = 2, size: int = 20) -> PrimFunc:
+def attention(
+    length: int, keys: int, heads: int = 2, size: int = 20, dtype: str = "float32"
+) -> PrimFunc:
     """softmax(q k^T) v of heads that lie beside each other, the scores scaled and masked."""
-    q, k, v = placeholders(*((n, heads, size) for n in (length, keys, keys)))
+    q, k, v = placeholders(*((n, heads, size) for n in (length, keys, keys)), dtype=dtype)
+    half, lowest = T.cast(0.5, dtype), te.min_value(dtype)
     r, j = te.reduce_axis((0, size), "r"), te.reduce_axis((0, keys), "j")
     scores = te.compute(
         (heads, length, keys), lambda h, a, b: te.sum(q[a, h, r] * k[b, h, r], axis=r), name="S"
     )
     masked = te.compute(
-        scores.shape, lambda h, a, b: T.if_then_else(b <= a, scores[h, a, b] * 0.5, -1e30)
+        scores.shape, lambda h, a, b: T.if_then_else(b <= a, scores[h, a, b] * half, lowest)
     )
     weights = topi.nn.softmax(masked)
     out = te.compute(

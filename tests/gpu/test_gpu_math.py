@@ -124,3 +124,22 @@ def test_every_function_assembles(kind):
     assert "__nv_" not in ptx
     assert "call" not in ptx
     assemble(ptx, "sm_80")
+
+
+def test_quotients_of_float16_are_no_divisions():
+    """Of vectors too, which go lane by lane; those of float32 are divided."""
+    body = """gpu.module @k {
+      gpu.func @f(%a: !llvm.ptr, %b: !llvm.ptr) kernel {
+        %x = llvm.load %a : !llvm.ptr -> vector<4xf16>
+        %y = llvm.load %b : !llvm.ptr -> vector<4xf16>
+        %q = arith.divf %x, %y : vector<4xf16>
+        llvm.store %q, %a : vector<4xf16>, !llvm.ptr
+        gpu.return
+      } }"""
+    with mlir.scope():
+        module = ir.Module.parse(body)
+        halves = emit_ptx(ModuleState(module))
+        singles = emit_ptx(ModuleState(ir.Module.parse(body.replace("f16", "f32"))))
+    assert halves.count("rcp.approx") == 4 and "div.rn" not in halves
+    assert singles.count("div.rn") == 4
+    assemble(halves, "sm_80")

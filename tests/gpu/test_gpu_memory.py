@@ -51,6 +51,29 @@ def test_vectors_are_one_access(dtype, lanes, wide):
     assert text.count(f"st.global.{wide}") == 1
 
 
+def test_vectors_of_what_lies_between_kernels():
+    """The memory that the host allocates for a buffer of the program is another's of none."""
+
+    @T.prim_func
+    def main(A: T.Buffer((256,), "float32"), C: T.Buffer((256,), "float32")):
+        B = T.alloc_buffer((256,), "float32")
+        for i in T.thread_binding(64, thread="threadIdx.x"):
+            for v in T.vectorized(4):
+                with T.block("B"):
+                    vi = T.axis.spatial(256, i * 4 + v)
+                    B[vi] = A[vi] + A[vi]
+        for i in T.thread_binding(64, thread="threadIdx.x"):
+            for v in T.vectorized(4):
+                with T.block("C"):
+                    vi = T.axis.spatial(256, i * 4 + v)
+                    C[vi] = B[vi] * B[vi]
+
+    a, c = RNG.integers(-5, 5, 256).astype("float32"), np.zeros(256, "float32")
+    text = kernels(run_emulated(main, a, c), "ptx")
+    np.testing.assert_array_equal(c, 4 * a * a)
+    assert text.count("ld.global.v4") == text.count("st.global.v4") == 2
+
+
 def test_kernels_say_what_must_be_aligned():
     """The host compares addresses with it: a view into a tensor may start anywhere."""
     built = relax_mlir.build(doubled(256, "float32", 4), target="cuda")

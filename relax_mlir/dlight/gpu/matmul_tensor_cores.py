@@ -34,7 +34,7 @@ from relax_mlir.tir import PrimFunc
 from relax_mlir.tir.schedule import BlockRV, LoopRV, Schedule
 from relax_mlir.tir.tensor_intrin import cuda, mma
 
-__all__ = ["MatmulTensorization", "schedule_on_tensor_cores"]
+__all__ = ["WARP_TILES", "MatmulTensorization", "WarpTiles", "schedule_on_tensor_cores"]
 
 DO_NOT_TENSORIZE = "dlight.do_not_tensorize"
 """Function attribute: keep a product on the CUDA cores."""
@@ -53,7 +53,7 @@ _PADDING_OF_SUMS = 8
 
 
 @dataclass(frozen=True)
-class _Tiles:
+class WarpTiles:
     """Warps of a block along rows and columns, and fragments of a warp along them."""
 
     warps: tuple[int, int]
@@ -73,11 +73,11 @@ class _Tiles:
         return self.rows * (self.columns + _PADDING_OF_SUMS) * 4
 
 
-_TILES = (
-    _Tiles((2, 4), (4, 4)),
-    _Tiles((2, 2), (4, 4)),
-    _Tiles((2, 2), (4, 2)),
-    _Tiles((2, 2), (2, 2)),
+WARP_TILES = (
+    WarpTiles((2, 4), (4, 4)),
+    WarpTiles((2, 2), (4, 4)),
+    WarpTiles((2, 2), (4, 2)),
+    WarpTiles((2, 2), (2, 2)),
 )
 
 Layout: TypeAlias = "Callable[[Any, Any], tuple[Any, Any]]"
@@ -125,7 +125,7 @@ _KINDS = {
     ("bfloat16", "float32"): _Kind("bfloat16", "float32", 16, 2, (16, 8), (_SQUARE, _SQUARE)),
     ("int8", "int32"): _Kind("int8", "int32", 32, 1, (32, 16), (_WIDE, _WIDE)),
 }
-_TF32 = _Kind("float32", "float32", 8, 4, (16, 8), (mma.tf32_rows_layout, mma.tf32_columns_layout))
+_TF32 = _Kind("float32", "float32", 8, 2, (16, 4), (mma.tf32_rows_layout, mma.tf32_columns_layout))
 
 
 class MatmulTensorization(GPUScheduleRule):
@@ -161,11 +161,13 @@ def schedule_on_tensor_cores(
     take_consumers: Callable[[Schedule, BlockRV], None] = inline_consumers,
     *,
     tf32: bool = False,
+    tiles: WarpTiles | None = None,
 ) -> bool:
     """Schedule a product in any disguise on tensor cores; False, with the schedule as it was, for a
     block that is none, or none that they take.
 
-    `take_consumers` inlines into the block that writes the result what follows it.
+    `take_consumers` inlines into the block that writes the result what follows it; `tiles` are the
+    largest of which there are enough, unless given.
     """
     dtypes = operand_dtypes(sch, block)
     if dtypes is None or sm_version(target) < 80:
@@ -177,11 +179,15 @@ def schedule_on_tensor_cores(
         traits = detect_iter_traits(sch.get(block))
     if kind is None or traits is None or not is_large(traits):
         return False
-    most = DeviceLimits.of(target).max_shared_bytes
-    tiles = [choice for choice in _TILES if choice.shared_bytes <= most]
     normalize_matmul(sch, block)
-    _schedule(sch, block, kind, largest_that_fill(traits, tiles) or tiles[-1], take_consumers)
+    _schedule(sch, block, kind, tiles or _tiles_for(traits, target), take_consumers)
     return True
+
+
+def _tiles_for(traits: Traits, target: Target) -> WarpTiles:
+    most = DeviceLimits.of(target).max_shared_bytes
+    possible = [tiles for tiles in WARP_TILES if tiles.shared_bytes <= most]
+    return largest_that_fill(traits, possible) or possible[-1]
 
 
 def sm_version(target: Target) -> int:
@@ -200,7 +206,7 @@ def _schedule(
     sch: Schedule,
     block: BlockRV,
     kind: _Kind,
-    tiles: _Tiles,
+    tiles: WarpTiles,
     take_consumers: Callable[[Schedule, BlockRV], None],
 ) -> None:
     sch.pad_einsum(block, [1, tiles.rows, tiles.columns, kind.k_extent * kind.k_fragments])
@@ -217,8 +223,10 @@ def _schedule(
     axes = {"blockIdx.z": batch, "blockIdx.x": i0, "blockIdx.y": j0, "threadIdx.y": warp}
     for axis, loop in axes.items():
         sch.bind(loop, axis)
-    # Fragments are in registers only where all loops over them are written out.
-    annotate_unroll(sch, warp, 256, explicit=False)
+    # Fragments are in registers only where all loops over them are written out, which those over
+    # slices need not be.
+    for loop, depth in ((warp, 256), (k0, 0), (k1, 256)):
+        annotate_unroll(sch, loop, depth, explicit=False)
     warps = tiles.warps[0] * tiles.warps[1]
     columns_first = [_fetch(sch, outer, number, k0, kind, warps) for number in (0, 1)][1]
     intrinsics = kind.intrinsics(columns_first)
@@ -247,14 +255,12 @@ def _use_fragments(
     sch.compute_at(a, k1)
     sch.compute_at(b, k1)
     staged = sch.cache_write(outer, 0, _SCOPE)
-    sch.storage_align(staged, 0, -2, 16, _PADDING_OF_SUMS)
     sums = sch.cache_write(outer, 0, kind.scopes[2])
     sch.reverse_compute_at(sums, warp)
     sch.reverse_compute_at(staged, warp)
     fragments = {
         "load_a": _split_into_fragments(sch, a, kind.k_extent),
         "load_b": _split_into_fragments(sch, b, kind.k_extent),
-        "store": _split_into_fragments(sch, sums, _FRAGMENT),
     }
     if kind.layouts is not None:
         places = ((a, "write", *kind.layouts[:1]), (b, "write", *kind.layouts[1:]),
@@ -266,6 +272,9 @@ def _use_fragments(
     fragments |= {"init": sch.get_loops(init)[-2], "compute": sch.get_loops(block)[-3]}
     for name, loop in fragments.items():
         sch.tensorize(loop, intrinsics[name])
+    stored = sch.blockize(_split_into_fragments(sch, sums, _FRAGMENT))
+    sch.storage_align(stored, 0, -2, 16, _PADDING_OF_SUMS)
+    sch.tensorize(stored, intrinsics["store"])
     return staged
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TypeAlias
+
 from relax_mlir import mlir
 from relax_mlir.dlight.analysis.common_analysis import (
     SBlockInfo,
@@ -20,6 +23,7 @@ from relax_mlir.dlight.gpu.matmul_form import (
     inline_consumers,
     reduction_blocks,
 )
+from relax_mlir.dlight.gpu.matmul_tensor_cores import schedule_on_tensor_cores
 from relax_mlir.dlight.gpu.reduction import normalize_nest, schedule_inner_reduction
 from relax_mlir.errors import ScheduleError
 from relax_mlir.target import Target
@@ -27,20 +31,32 @@ from relax_mlir.tir import PrimFunc
 from relax_mlir.tir.schedule import BlockRV, Schedule, nest
 from relax_mlir.tir.schedule.analysis import init_of
 
+_TakeConsumers: TypeAlias = "Callable[[Schedule, BlockRV], None]"
+_Product: TypeAlias = "Callable[[Schedule, BlockRV, Target, _TakeConsumers], bool]"
+
 
 class ReductionChain(GPUScheduleRule):
-    """Every reduction is a kernel of its own: products by `Matmul`'s tiles, which compute what is
-    before them while they fetch it, others by a block of threads for each result.
+    """Every reduction is a kernel of its own: products as `Matmul` makes them, on tensor cores
+    where those take them, which compute what is before them while they fetch it; others by a block
+    of threads for each result.
 
     Applies to functions of at least two reductions, one of them a product, whose other blocks are
     spatial.
     """
 
     def apply(self, func: PrimFunc, target: Target, tunable: bool) -> Schedule | None:
+        for product in (_on_tensor_cores, schedule_matmul):
+            try:
+                sch = self._chain(func, target, product)
+            except ScheduleError:
+                continue
+            if sch is not None:
+                return sch
+        return None
+
+    def _chain(self, func: PrimFunc, target: Target, product: _Product) -> Schedule | None:
         sch = self.reduction_schedule(func, target)
-        if sch is None:
-            return None
-        if normalize_prim_func(sch) is None:
+        if sch is None or normalize_prim_func(sch) is None:
             return None
         reductions = reduction_blocks(sch)
         if reductions is None or len(reductions) < 2:
@@ -48,12 +64,18 @@ class ReductionChain(GPUScheduleRule):
         products = [block for block in reductions if _is_product(sch, block)]
         if not products:
             return None
-        try:
-            _schedule_products(sch, products, target)
-            _schedule_others(sch, target)
-        except ScheduleError:
-            return None
+        _schedule_products(sch, products, target, product)
+        _schedule_others(sch, target)
         return sch
+
+
+def _on_tensor_cores(
+    sch: Schedule, block: BlockRV, target: Target, take_consumers: _TakeConsumers
+) -> bool:
+    """Schedule a product on tensor cores, or where they do not take it on the CUDA cores."""
+    return schedule_on_tensor_cores(sch, block, target, take_consumers) or schedule_matmul(
+        sch, block, target, take_consumers
+    )
 
 
 def _is_product(sch: Schedule, block: BlockRV) -> bool:
@@ -61,11 +83,13 @@ def _is_product(sch: Schedule, block: BlockRV) -> bool:
         return detect_iter_traits(sch.get(block)) is not None
 
 
-def _schedule_products(sch: Schedule, products: list[BlockRV], target: Target) -> None:
+def _schedule_products(
+    sch: Schedule, products: list[BlockRV], target: Target, product: _Product
+) -> None:
     """The last first: it computes, while it fetches, what is between it and the ones before."""
     for block in reversed(products):
         is_last = not _feeds_reduction(sch, block)
-        schedule_matmul(sch, block, target, inline_consumers if is_last else _take_copy)
+        product(sch, block, target, inline_consumers if is_last else _take_copy)
 
 
 def _feeds_reduction(sch: Schedule, block: BlockRV) -> bool:
