@@ -41,8 +41,8 @@ _NAMES = {
     "from_source": "script",
 }
 _MODULES = (
-    "contrib dialects dlight driver errors instrument ir lowering mlir relax rpc runtime "
-    "script target te testing tir tools topi transform"
+    "contrib dialects dlight driver errors instrument ir lowering meta_schedule mlir relax rpc "
+    "runtime script target te testing tir tools topi transform"
 ).split()
 
 __all__ = ["__version__", *_NAMES, *_MODULES, *_aliases.TOP_LEVEL]  # pyright: ignore[reportUnsupportedDunderAll]

@@ -23,6 +23,7 @@ MODULES = {
         for tir in ("tir", "s_tir")
         for part in ("", ".analysis", ".base", ".cpu", ".gpu")
     },
+    **{f"{tir}.meta_schedule": "meta_schedule" for tir in ("tir", "s_tir")},
     "support": "contrib",
     "error": "errors",
     "nd": "runtime.ndarray",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -27,7 +28,8 @@ def _one_device() -> Pass:
 
 
 def zero_pipeline(*, enable_warning: bool = False) -> Pass:
-    """Operators to TensorIR functions, constants folded, calls fused."""
+    """Operators to TensorIR functions, constants folded, calls fused; inside of `with database:`
+    the functions get the schedules that were found by tuning."""
     return Sequential(
         [
             _one_device(),
@@ -36,9 +38,17 @@ def zero_pipeline(*, enable_warning: bool = False) -> Pass:
             transform.FoldConstant(),
             transform.FuseOps(),
             transform.FuseTIR(),
+            ModulePass(_apply_database, PassInfo(0, "ApplyCurrentDatabase")),
         ],
         name="zero",
     )
+
+
+def _apply_database(mod: IRModule, ctx: PassContext) -> IRModule:
+    # The tuner is not imported to find that out: a database can only be current where it is.
+    tuner = sys.modules.get("relax_mlir.meta_schedule.scope")
+    entered = tuner is not None and tuner.DATABASES
+    return transform.MetaScheduleApplyDatabase()(mod) if entered else mod
 
 
 def default_build_pipeline() -> Pass:
@@ -76,10 +86,61 @@ def default_build_pipeline() -> Pass:
     )
 
 
+def static_shape_tuning_pipeline(
+    total_trials: int,
+    target: Any,
+    work_dir: str = "tuning_logs",
+    cpu_weight_prepack: bool = False,
+    max_trials_per_task: int | None = None,
+) -> Pass:
+    """Tunes a program of static shapes for a target, and schedules it by what was found.
+
+    On a CPU what is tuned are the functions that compiling makes, with its layouts and fusions, so
+    that the result is never slower than the program compiled without tuning.  Without
+    `max_trials_per_task` each task may use all of `total_trials`; with 0 trials the records in
+    `work_dir` are only applied.
+
+    `cpu_weight_prepack` moves what only depends on the parameters behind the first `num_input` of
+    a function into `<name>_transform_params`, to be run once: see `LiftTransformParams`.
+    """
+    chosen = Target(target)
+
+    def run(mod: IRModule, ctx: PassContext) -> IRModule:
+        is_cpu = chosen.device_type == "cpu"
+        passes: list[Pass] = [
+            transform.DecomposeOpsForInference(),
+            transform.CanonicalizeBindings(),
+            default_build_pipeline() if is_cpu else zero_pipeline(),
+        ]
+        if cpu_weight_prepack:
+            passes.append(transform.AttachAttrLayoutFreeBuffers())
+        with chosen:
+            if total_trials > 0:
+                passes.append(
+                    transform.MetaScheduleTuneIRMod(
+                        params={},
+                        work_dir=work_dir,
+                        max_trials_global=total_trials,
+                        max_trials_per_task=max_trials_per_task,
+                    )
+                )
+            passes.append(transform.MetaScheduleApplyDatabase(work_dir))
+            if cpu_weight_prepack:
+                passes += [
+                    transform.SplitLayoutRewritePreproc(),
+                    transform.LiftTransformParams(),
+                    transform.FoldConstant(),
+                ]
+            return Sequential(passes, name="static_shape_tuning")(mod)
+
+    return ModulePass(run, PassInfo(0, "static_shape_tuning"))
+
+
 PIPELINE_MAP: dict[str, Callable[..., Pass]] = {
     "zero": zero_pipeline,
     "default": default_build_pipeline,
     "default_build": default_build_pipeline,
+    "static_shape_tuning": static_shape_tuning_pipeline,
 }
 """Functions that make a pipeline, by its name."""
 

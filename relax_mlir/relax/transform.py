@@ -28,6 +28,11 @@ from relax_mlir.relax.transform_devices import (
     SpecializePrimFuncBasedOnCallSite as SpecializePrimFuncBasedOnCallSite,
 )
 from relax_mlir.relax.transform_devices import UpdateVDevice as UpdateVDevice
+from relax_mlir.relax.transform_tuning import (
+    MetaScheduleApplyDatabase as MetaScheduleApplyDatabase,
+)
+from relax_mlir.relax.transform_tuning import MetaScheduleTuneIRMod as MetaScheduleTuneIRMod
+from relax_mlir.relax.transform_tuning import MetaScheduleTuneTIR as MetaScheduleTuneTIR
 from relax_mlir.transform.context import PassContext
 from relax_mlir.transform.passes import (
     FunctionPass,

@@ -24,7 +24,6 @@ print(json.dumps(found))
 """
 
 _SEVERAL_DEVICES = "for several devices that share memory"
-_TUNING = "tunes by measuring, with a database of what was measured: meta_schedule"
 _LIBRARY = "kernels of a vendor's library"
 _KERNELS = "makes kernels for TVM's cache; ours rotates and attends by itself"
 _WAY_DOWN = "a step on TVM's way to LLVM or C, which MLIR's dialects go otherwise"
@@ -35,9 +34,6 @@ LEFT_OUT: dict[str, dict[str, str]] = {
     "relax.transform": {
         "IPCAllReduceRewrite": _SEVERAL_DEVICES,
         "LowerGPUIPCAllocStorage": _SEVERAL_DEVICES,
-        **dict.fromkeys(
-            ("MetaScheduleApplyDatabase", "MetaScheduleTuneIRMod", "MetaScheduleTuneTIR"), _TUNING
-        ),
     },
     "relax.analysis": {},
     "relax.dpl": {"register_df_node": _INTERNAL},

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from relax_mlir.errors import ScheduleError
 from relax_mlir.ir.function import above
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from relax_mlir.tir.schedule.schedule import Schedule
 
 
-@dataclass
+@dataclass(eq=False)
 class Instruction:
     """One primitive: the Schedule method, what it was given, and what came out.
 
@@ -38,6 +38,10 @@ class Instruction:
     def inputs(self) -> list[RandomVariable]:
         return list(_variables([self.positional, list(self.keywords.values())]))
 
+    def with_keywords(self, **changed: Any) -> Instruction:
+        """A copy with other arguments."""
+        return replace(self, keywords={**self.keywords, **changed})
+
 
 def _variables(value: Any) -> Iterator[RandomVariable]:
     if isinstance(value, Arithmetic):
@@ -49,6 +53,10 @@ def _variables(value: Any) -> Iterator[RandomVariable]:
             yield from _variables(item)
 
 
+DecisionProvider: TypeAlias = (
+    "Callable[[Instruction, list[RandomVariable], list[Any], Any], Any]"
+)
+
 _RETURNS_LIST = {"get_loops", "get_child_blocks", "get_producers", "get_consumers",
                  "get_output_blocks"}  # fmt: skip
 
@@ -56,8 +64,19 @@ _RETURNS_LIST = {"get_loops", "get_child_blocks", "get_producers", "get_consumer
 class Trace:
     """The primitives that were applied, in order."""
 
-    def __init__(self, insts: Sequence[Instruction] = ()):
-        self.insts = list(insts)
+    def __init__(
+        self,
+        insts: Sequence[Instruction] = (),
+        decisions: Mapping[Instruction, Any] | None = None,
+    ):
+        """The instructions; with `decisions` sampling decides as they say, and afresh where they
+        say nothing."""
+        if decisions is None:
+            self.insts = list(insts)
+            return
+        self.insts = [
+            i if i.decision is None else replace(i, decision=decisions.get(i)) for i in insts
+        ]
 
     @property
     def decisions(self) -> dict[int, Any]:
@@ -83,11 +102,8 @@ class Trace:
         self, instruction: Instruction, decision: Any, remove_postproc: bool = False
     ) -> Trace:
         """A copy in which one sampling instruction decides otherwise."""
-        return Trace([
-            Instruction(i.kind, i.positional, i.keywords, i.outputs, decision)
-            if i is instruction else i
-            for i in self._kept(remove_postproc)
-        ])  # fmt: skip
+        kept = self._kept(remove_postproc)
+        return Trace([replace(i, decision=decision) if i is instruction else i for i in kept])
 
     def simplified(self, remove_postproc: bool = False) -> Trace:
         """Without the queries whose results nothing uses."""
@@ -132,14 +148,29 @@ class Trace:
 
     # -- replay -----------------------------------------------------------------------------
 
-    def apply_to_schedule(self, sch: Schedule, remove_postproc: bool = False) -> None:
-        """Run the instructions on another schedule."""
-        values: dict[RandomVariable, RandomVariable] = {}
+    def apply_to_schedule(
+        self,
+        sch: Schedule,
+        remove_postproc: bool = False,
+        decision_provider: DecisionProvider | None = None,
+        values: dict[RandomVariable, RandomVariable] | None = None,
+    ) -> None:
+        """Run the instructions on another schedule.
+
+        `decision_provider(instruction, inputs, attributes, decision)` decides in the place of
+        sampling instructions.  `values` says what random variables from before these instructions
+        stand for, and gets those of the instructions.
+        """
+        values = {} if values is None else values
         for i in self._kept(remove_postproc):
             arguments = [_mapped(a, values) for a in i.positional]
             keywords = {k: _mapped(v, values) for k, v in i.keywords.items()}
-            if i.decision is not None:
-                keywords["decision"] = i.decision
+            decision = i.decision
+            if decision_provider is not None and i.kind.startswith("sample_"):
+                attributes = [a for a in keywords.values() if not isinstance(a, RandomVariable)]
+                decision = decision_provider(i, i.inputs, attributes, decision)
+            if decision is not None:
+                keywords["decision"] = decision
             result = getattr(sch, i.kind)(*arguments, **keywords)
             _bind_outputs(i, result, values)
 
