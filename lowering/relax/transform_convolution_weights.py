@@ -36,10 +36,12 @@ class TransformConvolutionWeights(Pass):
     TensorIR function: the transforms and products of a Winograd algorithm, or a direct convolution,
     each with a constant weight in panels as its kernel reads them.  Winograd's transform of the
     weight is done here or, where that is faster or the weight is an argument, in every call.  The
-    cost model is in `lowering/linalg_to_vector/convolution/forms.py`.
+    cost model is in `lowering/linalg_to_vector/convolution/forms.py`; where the convolutions of a
+    function would together have too much error (`accuracy.py` there), those become more exact that
+    lose least time by it.
 
     accuracy: "exact" for no more error than a direct convolution has, "default" for the fastest
-    form; if empty, the target's `convolution-accuracy`, else the default.
+    forms; if empty, the target's `convolution-accuracy`, else the default.
     """
 
     accuracy: str = ""
@@ -50,37 +52,76 @@ class TransformConvolutionWeights(Pass):
         values, made = ConstantValues(state), PrimFuncs(state)
         callees: dict[Any, ir.Attribute] = {}
         for function in relax_functions(state):
-            for op in list(walk(function)):
-                spec = spec_of(op)
-                shape = None
-                if spec is not None and spec.name == "nn.conv2d":
-                    shape = _shape(op)
-                if shape is None:
-                    continue
-                weight = values.of(op.operands[1])
-                form = _form(shape, accuracy, constant=weight is not None)
-                function = _function(op, shape, form)
-                if function is None:
-                    continue
-                write = OperatorWriter(op, state.constants)
-                operands = list(op.operands)
-                if weight is not None:
-                    operands[1] = write.constant(_arranged(weight, form), "float32")
-                kind = op.results[0].type
-                key = (shape, str(attributes_of(op)["padding"]), str(kind), str(operands[1].type))
-                if key in callees:
-                    callee = {"callee": callees[key]}
-                    replace(op, write.raw("relax.call_tir", kind, operands, callee))
-                    continue
-                value = call_tensors(op, *function, operands, kind, state, made)
-                callees[key] = value.owner.operation.attributes["callee"]
-                replace(op, value)
+            found, others = _convolutions(function, values)
+            forms = _chosen_forms(found, others, accuracy)
+            for convolution, form in zip(found, forms, strict=True):
+                _rewrite(convolution, form, state, made, callees)
 
 
-def _form(shape: ConvolutionShape, accuracy: str, constant: bool) -> Form:
-    from relax_mlir.lowering.linalg_to_vector.convolution.forms import choose_form
+@dataclass(frozen=True)
+class _Convolution:
+    """An operator that has forms; `weight` is None where it is no constant."""
 
-    return choose_form(shape, host_cpu(), accuracy, constant=constant)
+    op: ir.Operation
+    shape: ConvolutionShape
+    weight: np.ndarray | None
+
+
+# Operators that sum as many products as convolutions do, and have one form.
+_OTHER_SUMS = ("nn.conv2d", "matmul", "einsum")
+
+
+def _convolutions(function: ir.Operation, values: ConstantValues) -> tuple[list[_Convolution], int]:
+    """The convolutions of a function to choose forms for, and how many other sums it has."""
+    found: list[_Convolution] = []
+    others = 0
+    for op in list(walk(function)):
+        spec = spec_of(op)
+        if spec is None or spec.name not in _OTHER_SUMS:
+            continue
+        shape = _shape(op) if spec.name == "nn.conv2d" else None
+        if shape is None:
+            others += 1
+        else:
+            found.append(_Convolution(op, shape, values.of(op.operands[1])))
+    return found, others
+
+
+def _chosen_forms(found: list[_Convolution], others: int, accuracy: str) -> list[Form]:
+    from relax_mlir.lowering.linalg_to_vector.convolution.forms import choose_forms
+
+    known = [(c.shape, c.weight is not None) for c in found]
+    return choose_forms(known, host_cpu(), accuracy, others=others)
+
+
+def _rewrite(
+    convolution: _Convolution,
+    form: Form,
+    state: ModuleState,
+    made: PrimFuncs,
+    callees: dict[Any, ir.Attribute],
+) -> None:
+    """Replace a convolution by a call of the function of its form.  callees: the functions made
+    already."""
+    op, shape, weight = convolution.op, convolution.shape, convolution.weight
+    function = _function(op, shape, form)
+    if function is None:
+        return
+    write = OperatorWriter(op, state.constants)
+    operands = list(op.operands)
+    if weight is not None:
+        operands[1] = write.constant(_arranged(weight, form), "float32")
+    kind = op.results[0].type
+    tiles = [axis and axis.output for axis in (form.rows, form.columns)]
+    key = (shape, *tiles, form.in_call, str(attributes_of(op)["padding"]), str(kind),
+           str(operands[1].type))  # fmt: skip
+    if key in callees:
+        callee = {"callee": callees[key]}
+        replace(op, write.raw("relax.call_tir", kind, operands, callee))
+        return
+    value = call_tensors(op, *function, operands, kind, state, made)
+    callees[key] = value.owner.operation.attributes["callee"]
+    replace(op, value)
 
 
 def _shape(op: ir.Operation) -> ConvolutionShape | None:

@@ -14,7 +14,7 @@ from relax_mlir.lowering.linalg_to_vector.convolution import forms
 from relax_mlir.lowering.linalg_to_vector.convolution.forms import (
     ConvolutionShape,
     Form,
-    choose_form,
+    forms_of,
 )
 from relax_mlir.lowering.linalg_to_vector.cpu_target import CPUTarget
 from relax_mlir.relax import op
@@ -149,7 +149,7 @@ def test_weights_transformed_in_the_call(
     stride = case.strides[0]
     rows, columns = (bilinear(2 if taps > 3 else 4, taps, stride) for taps in case.kernel)
     form = Form(panel, 0.0, rows, columns, in_call=True)
-    monkeypatch.setattr(forms, "choose_form", lambda *_args, **_options: form)
+    monkeypatch.setattr(forms, "forms_of", lambda *_args, **_options: [form])
     check(case, constant=True, target=f"llvm -num-cores={threads}", tolerance=1e-5)
 
 
@@ -234,13 +234,13 @@ def test_images_of_any_size() -> None:
 def test_accuracy_of_a_target(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
 
-    def choose(
+    def asked_forms(
         shape: ConvolutionShape, target: CPUTarget, accuracy: str, *, constant: bool
-    ) -> Form:
+    ) -> list[Form]:
         asked.append(accuracy)
-        return choose_form(shape, target, accuracy, constant=constant)
+        return forms_of(shape, target, accuracy, constant=constant)
 
-    monkeypatch.setattr(forms, "choose_form", choose)
+    monkeypatch.setattr(forms, "forms_of", asked_forms)
     case = Case((9, 9), 40, 64, (3, 3), padding=SAME3, epilogue="m")
     monkeypatch.setenv("RELAX_MLIR_CACHE", "off")
     check(case, constant=True, target="llvm -convolution-accuracy=exact")

@@ -13,7 +13,11 @@ from relax_mlir.lowering.linalg_to_vector.convolution.cost import (
     winograd_chunk_rows,
     winograd_weight_block,
 )
-from relax_mlir.lowering.linalg_to_vector.convolution.forms import ConvolutionShape, choose_form
+from relax_mlir.lowering.linalg_to_vector.convolution.forms import (
+    ConvolutionShape,
+    Form,
+    choose_forms,
+)
 from relax_mlir.lowering.linalg_to_vector.convolution.loops import row_tiles
 from relax_mlir.lowering.linalg_to_vector.convolution.matching import Window
 from relax_mlir.lowering.linalg_to_vector.cpu_target import CPUTarget
@@ -43,6 +47,12 @@ def test_bilinear_algorithms(output: int, taps: int, stride: int) -> None:
 def test_strides_of_algorithms() -> None:
     with pytest.raises(Error, match="winograd: strides 1 and 2 are known, given 3"):
         bilinear(2, 3, 3)
+
+
+def choose_form(
+    shape: ConvolutionShape, target: CPUTarget, accuracy: str = "default", *, constant: bool = True
+) -> Form:
+    return choose_forms([(shape, constant)], target, accuracy)[0]
 
 
 def _shape(
@@ -183,3 +193,17 @@ def test_rows_of_tiles_are_shared_out_evenly(tiles: int, most: int, cores: int, 
 
 def test_too_few_rows_of_tiles_stay_together() -> None:
     assert chunk_rows(2, 2, 2, 2) == 2
+
+
+def test_forms_of_a_network() -> None:
+    """A chain of convolutions of many channels gives up some speed for its error; what else sums
+    products leaves room, a few layers need none."""
+    deep = [(_shape(512, 512, 14), True)] * 12
+    fastest = choose_form(deep[0][0], AVX512)
+    chosen = choose_forms(deep, AVX512)
+    changed = [form for form in chosen if form.cost > fastest.cost]
+    assert 0 < len(changed) < len(deep)
+    assert all(form.error < fastest.error for form in changed)
+    assert all(form.cost == fastest.cost for form in choose_forms(deep, AVX512, others=60))
+    assert all(form.cost == fastest.cost for form in choose_forms(deep[:3], AVX512))
+    assert choose_forms([], AVX512) == []

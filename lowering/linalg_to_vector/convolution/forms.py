@@ -16,26 +16,24 @@ So a weight that Winograd's transform makes four times as large is often better 
 every call, a part at a time in the cache: 3x3 convolutions of 512 channels and 7 x 7 positions with
 F(4,3) take 0.69 ms so, 1.3 ms when the 38 MB are read; F(2,3) with its 17 MB takes 0.78 ms.
 
-Errors against float64, root mean square, relative, of 3x3 convolutions of images after a ReLU, with
-64 ... 512 input channels; in brackets with each sum in one piece instead of in blocks
-(`summation.py`).  The last line is measured on compiled code, in brackets and the other lines on a
-model in numpy of the same operations, with blocks of 64:
-  direct                     1.2e-7 ... 1.8e-7 (2.5e-7 ... 9.8e-7)
-  two outputs a tile, F(2,3) 2.1e-7 ... 2.4e-7 (2.2e-7 ... 6.0e-7)
-  four, F(4,3)               4.3e-7 ... 5.7e-7 (5.4e-7 ... 1.7e-6)
-Most of the last is that of the products, which the transform of the output enlarges; the
-transforms' own rounding, and that of the transformed weight, are 1e-7 ... 2e-7 each.
-The largest errors of the logits of whole networks are 1.15e-6 of the largest logit for
-ResNet-18, 1.65e-6 for VGG-16, 5.6e-6 for a UNet and 3.6e-6 for DenseNet-121: 1.4, 1.9, 1.9 and 2.1
-times those of ONNX Runtime.  `exact` leaves only direct and F(2,3).
+How exact the forms are, and that a network's together may only have so much error, is in
+`accuracy.py`; `exact` leaves only direct and F(2,3).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from math import prod
 
 from relax_mlir.errors import PassError
+from relax_mlir.lowering.linalg_to_vector.convolution.accuracy import (
+    choose_together,
+    direct_error,
+    error_limit,
+    library_error,
+    winograd_error,
+)
 from relax_mlir.lowering.linalg_to_vector.convolution.cost import (
     FEW_TILES,
     VECTOR_COUNTS,
@@ -46,7 +44,7 @@ from relax_mlir.lowering.linalg_to_vector.convolution.cost import (
 from relax_mlir.lowering.linalg_to_vector.cpu_target import CPUTarget
 from relax_mlir.topi.nn.winograd import Bilinear, bilinear
 
-__all__ = ["ACCURACIES", "ConvolutionShape", "Form", "choose_form", "panel_width"]
+__all__ = ["ACCURACIES", "ConvolutionShape", "Form", "choose_forms", "forms_of", "panel_width"]
 
 ACCURACIES = ("default", "exact")
 """What `accuracy` may be: `exact` for about the error of a direct convolution."""
@@ -68,6 +66,8 @@ _VECTORS_IN_CALL = 2
 _EXPOSED, _EXPOSED_AHEAD = 0.6, 0.25
 # A weight of fewer bytes stays in the first-level cache, in whatever order it lies.
 _SMALL_WEIGHT = 32 << 10
+# Products and convolutions that have one form are taken to sum over so many channels.
+_OTHER_CHANNELS = 64
 
 
 @dataclass(frozen=True)
@@ -91,6 +91,7 @@ class Form:
 
     panel: output channels of a panel of the weight, 0 to leave it as it is.  cost: estimated
     vector multiply-adds of one image.  in_call: whether the weight is transformed in every call.
+    error: estimated square of the relative error.
     """
 
     panel: int
@@ -98,12 +99,36 @@ class Form:
     rows: Bilinear | None = None
     columns: Bilinear | None = None
     in_call: bool = False
+    error: float = 0.0
 
 
-def choose_form(
+def choose_forms(
+    shapes: Sequence[tuple[ConvolutionShape, bool]],
+    target: CPUTarget,
+    accuracy: str = "default",
+    *,
+    others: int = 0,
+) -> list[Form]:
+    """The fastest forms that together have no more error than a function may have.
+
+    shapes: those of its convolutions, and whether the weight is known when compiling.  others: how
+    many sums of products it has besides, which are as exact as those of libraries.  Raises
+    PassError for an unknown accuracy.
+    """
+    candidates = [forms_of(shape, target, accuracy, constant=known) for shape, known in shapes]
+    rest = others * direct_error(_OTHER_CHANNELS)
+    libraries = [library_error(prod(shape.kernel), shape.channels) for shape, _ in shapes]
+    chosen = choose_together(
+        [[(form.cost, form.error) for form in forms] for forms in candidates],
+        error_limit([*libraries, rest]) - rest,
+    )
+    return [forms[i] for forms, i in zip(candidates, chosen, strict=True)]
+
+
+def forms_of(
     shape: ConvolutionShape, target: CPUTarget, accuracy: str = "default", *, constant: bool = True
-) -> Form:
-    """The form of least estimated cost.
+) -> list[Form]:
+    """The forms that a convolution may have, direct the first.
 
     constant: whether the weight is known when compiling; if not it can only be transformed in the
     call, and stays in the order it has.  Raises PassError for an unknown accuracy.
@@ -111,13 +136,11 @@ def choose_form(
     if accuracy not in ACCURACIES:
         known = " or ".join(ACCURACIES)
         raise PassError(f"convolution-accuracy is {accuracy!r}, expected {known}")
-    best = _direct(shape, target)
+    forms = [_direct(shape, target)]
     for rows, columns in _algorithms(shape, accuracy):
         for in_call in (True, False) if constant else (True,):
-            form = _winograd(shape, rows, columns, target, in_call)
-            if form.cost < best.cost:
-                best = form
-    return best if constant else replace(best, panel=0)
+            forms.append(_winograd(shape, rows, columns, target, in_call))
+    return forms if constant else [replace(form, panel=0) for form in forms]
 
 
 def _algorithms(shape: ConvolutionShape, accuracy: str) -> Iterator[tuple[Bilinear, Bilinear]]:
@@ -157,7 +180,8 @@ def _direct(shape: ConvolutionShape, target: CPUTarget) -> Form:
     compute = taps * shape.channels * -(-shape.outputs // lanes)
     pixels = min(shape.output[1], _LONG_ROW)
     cost = compute * (1 + _ROW_OVERHEAD / pixels) + weight / _BYTES_AT_ONCE
-    return Form(panel_width(shape.output[1], shape.outputs, weight, target), cost)
+    panel = panel_width(shape.output[1], shape.outputs, weight, target)
+    return Form(panel, cost, error=direct_error(shape.channels))
 
 
 def _winograd(
@@ -189,7 +213,8 @@ def _winograd(
         compute += _BLOCK_OF_SUMS * count * tiles * out * blocks
         weight, exposed = _weight_bytes(shape), _EXPOSED_AHEAD
     cost = _with_reading(compute, weight * chunks, exposed)
-    return Form(panel, cost, rows, columns, in_call)
+    error = winograd_error((rows.points, columns.points), shape.channels)
+    return Form(panel, cost, rows, columns, in_call, error)
 
 
 def _weight_bytes(shape: ConvolutionShape) -> int:

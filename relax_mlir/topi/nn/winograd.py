@@ -57,6 +57,12 @@ class Bilinear:
         return self.b.shape[0]
 
     @property
+    def points(self) -> int:
+        """Interpolation points, infinity among them, of the largest of its algorithms of stride 1;
+        rounding errors grow with them."""
+        return self.output + -(-self.taps // self.stride) - 1
+
+    @property
     def reach(self) -> int:
         """Elements of x that a tile reads."""
         return self.b.shape[1]
@@ -148,7 +154,9 @@ def transform_weight(
         *weight.shape[:3], outputs // width, width
     )
     products = rows.products * columns.products
-    matrix = np.kron(rows.g, columns.g).astype(np.float32)
+    # What is rounded here is the same for every position: its error does not average out over an
+    # image.  So it is rounded once, in the end.
+    matrix = np.kron(rows.g, columns.g)
     made = aligned_empty((outputs // width, products, channels * width), "float32")
     # A part at a time that stays in cache: temporaries of the size of the weight cost more in page
     # faults than the arithmetic does.
@@ -156,8 +164,8 @@ def transform_weight(
     for low in range(0, channels, block):
         high = min(low + block, channels)
         for i in range(outputs // width):
-            taps = np.ascontiguousarray(split[:, :, low:high, i]).reshape(matrix.shape[1], -1)
-            np.matmul(matrix, taps, out=made[i, :, low * width : high * width])
+            taps = split[:, :, low:high, i].astype(np.float64).reshape(matrix.shape[1], -1)
+            made[i, :, low * width : high * width] = matrix @ taps
     made = made.reshape(outputs // width, rows.products, columns.products, channels, width)
     return made if panel else made[0]
 
