@@ -398,10 +398,11 @@ class Builder:
             return self.op("vector.load", type_, where)
         return self.op("vector.maskedload", type_, [*where, mask, self.zero(type_)])
 
-    def prefetch(self, view: FlatView, offset: Index) -> None:
-        """Ask for a cache line to be brought into the second-level cache; any offset will do."""
+    def prefetch(self, view: FlatView, offset: Index, to_write: bool = False) -> None:
+        """Ask for a cache line to be brought into the second-level cache, or `to_write` into this
+        core's alone; any offset will do."""
         attributes: dict[str, ir.Attribute] = {
-            "isWrite": ir.BoolAttr.get(False),
+            "isWrite": ir.BoolAttr.get(to_write),
             "localityHint": ir.IntegerAttr.get(ir.IntegerType.get_signless(32), 2),
             "isDataCache": ir.BoolAttr.get(True),
         }

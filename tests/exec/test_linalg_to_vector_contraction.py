@@ -207,6 +207,13 @@ def test_rows_of_b_that_share_cache_sets_are_packed() -> None:
     Product(70, 1025, 300, dynamic="mnk").check()
 
 
+@pytest.mark.parametrize(("columns", "fetches"), [(1008, True), (1001, False)])
+def test_a_large_output_in_whole_cache_lines_is_fetched_ahead(columns: int, fetches: bool) -> None:
+    product = Product(70, columns, 300, epilogue="bias_relu")
+    assert ("memref.prefetch" in compile_kernel(product.text()).vector_text) is fetches
+    product.check()
+
+
 def test_large_transposed_b_is_packed() -> None:
     Product(70, 500, 600, transpose_b=True).check()
     Product(70, 500, 603, transpose_b=True, dynamic="m").check()

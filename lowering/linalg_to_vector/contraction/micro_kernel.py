@@ -128,6 +128,15 @@ class MicroKernel:
         """Compute one tile and store it."""
         self._finish(tile, self._joined(tile, self._accumulate(tile)))
 
+    def fetch_output(self, tile: Tile, rows: Index) -> None:
+        """Ask for `rows` rows of the tile's part of C, to be written when they are computed."""
+        c = self.accesses[self.contraction.c]
+        assert c.view is not None
+        with self.b.loop(0, rows) as row:
+            for v in range(tile.vectors):
+                at = self._offset(self.contraction.c, tile, row, v)
+                self.b.prefetch(c.view, at, to_write=True)
+
     # The reduction
 
     def _accumulate(self, tile: Tile) -> list[ir.Value]:

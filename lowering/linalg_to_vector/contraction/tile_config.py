@@ -39,6 +39,11 @@ class TileConfig:
     def columns(self) -> int:
         return self.vectors * self.lanes
 
+    @property
+    def blocked_rows(self) -> int:
+        """How many rows to take at most where blocks of a large B go through the cache."""
+        return min(self.rows, _BLOCKED_ROWS)
+
 
 def choose_tile(
     rows: int | None,
