@@ -1,8 +1,9 @@
-"""Programs that the tests of the tuner schedule, with what numpy makes of them."""
+"""Programs that the tests of the tuner schedule, with what numpy makes of them; a device that does
+not exist."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +11,8 @@ import numpy as np
 
 from relax_mlir.ir.module import IRModule
 from relax_mlir.meta_schedule.arg_info import ArgInfo, TensorInfo
+from relax_mlir.meta_schedule.builder import BuilderInput, BuilderResult, PyBuilder
+from relax_mlir.meta_schedule.runner import PyRunner, RunnerFuture, RunnerResult
 from relax_mlir.meta_schedule.utils import normalize_mod
 from relax_mlir.runtime import tensor
 from relax_mlir.script import tir as T
@@ -139,3 +142,33 @@ PROGRAMS: dict[str, Program] = {
     "row_sum": Program(normalize_mod(row_sum), lambda a: a.sum(axis=1)),
     "elementwise": Program(normalize_mod(elementwise), lambda a, b: (a + b) * 2),
 }
+
+
+class InventedTimes(PyBuilder, PyRunner):
+    """Builds and runs nothing: `seconds` says how long a module would take, None that it fails."""
+
+    def __init__(self, seconds: Callable[[str], float | None]) -> None:
+        self.seconds = seconds
+        self.scripts: list[str] = []
+        self.runs: list[int] = []
+
+    def build(self, build_inputs: Sequence[BuilderInput]) -> list[BuilderResult]:
+        results: list[BuilderResult] = []
+        for item in build_inputs:
+            self.scripts.append(item.mod.script())
+            results.append(BuilderResult(f"/no/such/folder/{len(self.scripts) - 1}", None))
+        return results
+
+    def run(self, runner_inputs: Sequence[Any]) -> list[RunnerFuture]:
+        numbers = [int(item.artifact_path.rpartition("/")[2]) for item in runner_inputs]
+        self.runs += numbers
+        return [self._future(self.seconds(self.scripts[number])) for number in numbers]
+
+    def _future(self, seconds: float | None) -> RunnerFuture:
+        result = RunnerResult(None, "broke") if seconds is None else RunnerResult([seconds], None)
+        return RunnerFuture(lambda: True, lambda: result)
+
+
+def is_plain(script: str) -> bool:
+    """Whether a printed module has no schedule."""
+    return "parallel" not in script and "unroll" not in script and "split" not in script

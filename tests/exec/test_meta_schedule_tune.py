@@ -18,43 +18,13 @@ from relax_mlir import meta_schedule as ms
 from relax_mlir import tir
 from relax_mlir.errors import Error
 from relax_mlir.ir.module import IRModule
-from relax_mlir.meta_schedule.builder import BuilderInput, BuilderResult
-from relax_mlir.meta_schedule.runner import EvaluatorConfig, LocalRunner, RunnerFuture, RunnerResult
+from relax_mlir.meta_schedule.runner import EvaluatorConfig, LocalRunner, RunnerResult
 from relax_mlir.meta_schedule.search_strategy import MeasureCandidate
 from relax_mlir.meta_schedule.task_scheduler import GradientBased, RoundRobin, table_of_tasks
 from relax_mlir.meta_schedule.worker import close_idle
-from tests.exec.meta_schedule_programs import PROGRAMS
+from tests.exec.meta_schedule_programs import PROGRAMS, InventedTimes, is_plain
 
 TARGET = tvm.target.Target({"kind": "llvm", "num-cores": 2})
-
-
-class InventedTimes(ms.builder.PyBuilder, ms.runner.PyRunner):
-    """Builds and runs nothing: `seconds` says how long a module would take, None that it fails."""
-
-    def __init__(self, seconds: Callable[[str], float | None]) -> None:
-        self.seconds = seconds
-        self.scripts: list[str] = []
-        self.runs: list[int] = []
-
-    def build(self, build_inputs: Sequence[BuilderInput]) -> list[BuilderResult]:
-        results: list[BuilderResult] = []
-        for item in build_inputs:
-            self.scripts.append(item.mod.script())
-            results.append(BuilderResult(f"/no/such/folder/{len(self.scripts) - 1}", None))
-        return results
-
-    def run(self, runner_inputs: Sequence[Any]) -> list[RunnerFuture]:
-        numbers = [int(item.artifact_path.rpartition("/")[2]) for item in runner_inputs]
-        self.runs += numbers
-        return [self._future(self.seconds(self.scripts[number])) for number in numbers]
-
-    def _future(self, seconds: float | None) -> RunnerFuture:
-        result = RunnerResult(None, "broke") if seconds is None else RunnerResult([seconds], None)
-        return RunnerFuture(lambda: True, lambda: result)
-
-
-def is_plain(script: str) -> bool:
-    return "parallel" not in script and "unroll" not in script and "split" not in script
 
 
 def tune(
