@@ -106,10 +106,25 @@ def test_topk(k: int, kind: str) -> None:
         np.testing.assert_array_equal(result, expected[name])
 
 
-def test_lines_of_unknown_size_are_sorted_in_turn() -> None:
-    x = RNG.permutation(40).reshape(2, 20).astype("float32")
-    (up,) = results("R.sort(x, axis=-1, descending=False)", x, '(2, "n")')
+@pytest.mark.parametrize("size", [1, 2, 3, 33, 300])
+def test_lines_of_unknown_size(size: int) -> None:
+    """A block of threads each, without a power of two of elements."""
+    x = RNG.integers(0, 20, (2, size)).astype("float32")
+    (up,) = results("R.sort(x, axis=-1, descending=False)", x, '("m", "n")')
     np.testing.assert_array_equal(up, np.sort(x, -1))
+    (order,) = results('R.argsort(x, axis=-1, descending=False, dtype="int32")', x, '("m", "n")')
+    np.testing.assert_array_equal(order, np.argsort(x, -1, kind="stable"))
+
+
+def test_topk_of_unknown_size() -> None:
+    x = RNG.permutation(80).reshape(40, 2).astype("int32")
+    values, order = results("R.topk(x, k=3, axis=0, largest=True)", x, '("n", 2)')
+    expected = np.argsort(-x, 0)[:3]
+    np.testing.assert_array_equal(order, expected)
+    np.testing.assert_array_equal(values, np.take_along_axis(x, expected, 0))
+    text = launches(compiled("R.topk(x, k=3, axis=0)", '("n", 2)', "int32"))
+    assert "known_block_size = array<i32: 256, 1, 1>" in text
+    assemble(compiled("R.sort(x)", '("m", "n")', "float32").mod.code.device_code.ptx(), "sm_80")
 
 
 def test_all_threads_sort() -> None:

@@ -3,7 +3,7 @@
 A stage merges sorted runs of alternating directions, in steps of halving distance.  Positions that
 go with the keys make all of them different, so that equal elements keep their order.  Steps within
 a chunk run in one block, its keys in shared memory; steps of larger distance are kernels of their
-own on keys in the device's memory.
+own on keys in the device's memory.  (Lines of unknown size: sort_of_any_size.py.)
 """
 
 from __future__ import annotations
@@ -15,12 +15,13 @@ from typing import Any
 from relax_mlir.dialects import dtypes
 from relax_mlir.te.operation import imperative
 from relax_mlir.te.tensor import Tensor
-from relax_mlir.tir import intrinsics as I
 from relax_mlir.tir import operators as O
 from relax_mlir.tir.buffer import Buffer
 from relax_mlir.tir.builder import PrimFuncBuilder
 from relax_mlir.tir.expr import PrimExpr
 from relax_mlir.topi.common import as_int, normalize_axis
+from relax_mlir.topi.gpu.sort_exchange import exchange, pair_at
+from relax_mlir.topi.gpu.sort_of_any_size import sort_lines_of_any_size
 from relax_mlir.topi.gpu.threads import THREADS, bound, line_at, line_count, shares
 from relax_mlir.topi.imperative import Line
 from relax_mlir.topi.line_sort import sort_key
@@ -154,11 +155,11 @@ class _Sorter:
         stage: PrimExpr,
         shift: PrimExpr,
     ) -> None:
-        network = self.network
+        build, network = self.build, self.network
         pairs = network.chunk // 2 // network.threads
-        with self.build.for_("serial", 0, pairs, "n", "int64") as n:
+        with build.for_("serial", 0, pairs, "n", "int64") as n:
             pair = O.add(O.multiply(n, network.threads), thread)
-            low, high = self._pair(pair, shift)
+            low, high = pair_at(build, pair, shift)
             self._exchange(keys, order, (low,), (high,), O.add(first, low), stage)
 
     # -- in the device's memory ---------------------------------------------------------------
@@ -173,7 +174,7 @@ class _Sorter:
         ):
             line = O.floordiv(block, pairs)
             pair = O.add(O.multiply(O.floormod(block, pairs), THREADS), thread)
-            low, high = self._pair(pair, O.const(shift, "int64"))
+            low, high = pair_at(build, pair, O.const(shift, "int64"))
             at = O.const(stage, "int64")
             self._exchange(self.keys, self.order, (line, low), (line, high), low, at)
 
@@ -199,47 +200,42 @@ class _Sorter:
         stage: PrimExpr,
     ) -> None:
         """Bring two elements in order: ascending where the bit after `stage` of the place is 0."""
-        build = self.build
-        low_key, high_key = build.let("low_key", keys[low]), build.let("high_key", keys[high])
-        low_place = build.let("low_place", order[low])
-        high_place = build.let("high_place", order[high])
-        is_greater = I.any(
-            O.less(high_key, low_key),
-            I.all(O.equal(low_key, high_key), O.less(high_place, low_place)),
-        )
         run = O.bitwise_and(O.shift_right(place, O.add(stage, 1)), O.const(1, "int64"))
         ascends = O.equal(run, O.const(0, "int64"))
-        with build.if_(O.equal(is_greater, ascends)):
-            build.store(keys, high_key, low)
-            build.store(keys, low_key, high)
-            build.store(order, high_place, low)
-            build.store(order, low_place, high)
+        exchange(self.build, keys, order, low, high, lambda greater: O.equal(greater, ascends))
 
-    def _pair(self, pair: PrimExpr, shift: PrimExpr) -> tuple[PrimExpr, PrimExpr]:
-        """The two elements of a pair, numbered as a step does whose distance is `1 << shift`."""
-        distance = self.build.let("distance", O.shift_left(O.const(1, "int64"), shift))
-        inner = O.bitwise_and(pair, O.subtract(distance, 1))
-        low = O.add(O.multiply(O.subtract(pair, inner), 2), inner)
-        low = self.build.let("low", low)
-        return low, self.build.let("high", O.add(low, distance))
+
+def _sort_lines(
+    build: PrimFuncBuilder,
+    data: Buffer,
+    axis: int,
+    descending: bool,
+    count: Any,
+    write: Write,
+) -> None:
+    """Write the kernels that sort the lines of a buffer, and write the first `count` elements of
+    each."""
+    size = as_int(data.shape[axis])
+    if size is None:
+        sort_lines_of_any_size(build, data, axis, descending, count, write)
+        return
+    _Sorter(build, data, axis, descending, _Network.of(size, data.dtype)).run(count, write)
 
 
 # -- operators ---------------------------------------------------------------------------------
 
 
 def sort(data: Tensor, axis: int = -1, is_ascend: bool = True) -> Tensor:
-    """As `topi.sort`; lines whose size is not known are sorted by a thread each."""
+    """As `topi.sort`."""
     at = normalize_axis(axis, data.ndim)
-    size = as_int(data.shape[at])
-    if not size:
+    if as_int(data.shape[at]) == 0:
         return sort_in_turn(data, axis, is_ascend)
-    network = _Network.of(size, data.dtype)
 
     def emit(build: PrimFuncBuilder, ins: list[Buffer], outs: list[Buffer]) -> None:
         def write(line: Line, i: PrimExpr, position: PrimExpr) -> None:
             build.store(outs[0], ins[0][line.at(O.cast("int64", position))], line.at(i))
 
-        _Sorter(build, ins[0], at, not is_ascend, network).run(size, write)
+        _sort_lines(build, ins[0], at, not is_ascend, data.shape[at], write)
 
     return imperative([(data.shape, data.dtype)], [data], emit, "sort_gpu", "sort")
 
@@ -253,16 +249,14 @@ def argsort(
 ) -> Tensor:
     """As `topi.argsort`."""
     at = normalize_axis(axis, data.ndim)
-    size = as_int(data.shape[at])
-    if not size or valid_count is not None:
+    if as_int(data.shape[at]) == 0 or valid_count is not None:
         return argsort_in_turn(data, valid_count, axis, is_ascend, dtype)
-    network = _Network.of(size, data.dtype)
 
     def emit(build: PrimFuncBuilder, ins: list[Buffer], outs: list[Buffer]) -> None:
         def write(line: Line, i: PrimExpr, position: PrimExpr) -> None:
             build.store(outs[0], O.cast(dtype, position), line.at(i))
 
-        _Sorter(build, ins[0], at, not is_ascend, network).run(size, write)
+        _sort_lines(build, ins[0], at, not is_ascend, data.shape[at], write)
 
     return imperative([(data.shape, dtype)], [data], emit, "argsort_gpu", "argsort")
 
@@ -279,10 +273,10 @@ def topk(
     at = normalize_axis(axis, data.ndim)
     size, known = as_int(data.shape[at]), as_int(k)
     kinds = {"values": [data.dtype], "indices": [dtype], "both": [data.dtype, dtype]}
-    if not size or known is None or known > size or ret_type not in kinds:
+    is_too_large = known is not None and size is not None and known > size
+    if size == 0 or known is None or is_too_large or ret_type not in kinds:
         return topk_in_turn(data, k, axis, ret_type, is_ascend, dtype)
-    count = size if known < 1 else known
-    network = _Network.of(size, data.dtype)
+    count = data.shape[at] if known < 1 else O.const(known, "int64")
 
     def emit(build: PrimFuncBuilder, ins: list[Buffer], outs: list[Buffer]) -> None:
         def write(line: Line, i: PrimExpr, position: PrimExpr) -> None:
@@ -291,7 +285,7 @@ def topk(
             if ret_type != "values":
                 build.store(outs[-1], O.cast(dtype, position), line.at(i))
 
-        _Sorter(build, ins[0], at, not is_ascend, network).run(count, write)
+        _sort_lines(build, ins[0], at, not is_ascend, count, write)
 
-    shape = [*data.shape[:at], O.const(count, "int64"), *data.shape[at + 1 :]]
+    shape = [*data.shape[:at], count, *data.shape[at + 1 :]]
     return imperative([(shape, kind) for kind in kinds[ret_type]], [data], emit, "topk_gpu", "topk")
