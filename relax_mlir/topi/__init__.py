@@ -143,7 +143,18 @@ from relax_mlir.topi.transform import (
 )
 
 if TYPE_CHECKING:
-    from relax_mlir.topi import gpu, image, nn, vision
+    from relax_mlir.topi import gpu, image, nn, random, vision
+    from relax_mlir.topi.placement import (
+        expand_like,
+        matrix_set_diag,
+        shape,
+        sliding_window,
+        sparse_to_dense,
+        strided_set,
+        tensor_size,
+        unravel_index,
+    )
+    from relax_mlir.topi.signal import dft, stft
 
 __all__ = [
     "abs",
@@ -177,6 +188,7 @@ __all__ = [
     "cosh",
     "cumprod",
     "cumsum",
+    "dft",
     "div",
     "divide",
     "dynamic_strided_slice",
@@ -186,6 +198,7 @@ __all__ = [
     "erf",
     "exp",
     "expand_dims",
+    "expand_like",
     "eye",
     "fast_erf",
     "fast_exp",
@@ -224,6 +237,7 @@ __all__ = [
     "logical_or",
     "logical_xor",
     "matmul",
+    "matrix_set_diag",
     "max",
     "maximum",
     "median",
@@ -241,6 +255,7 @@ __all__ = [
     "outer",
     "power",
     "prod",
+    "random",
     "reinterpret",
     "repeat",
     "reshape",
@@ -253,17 +268,22 @@ __all__ = [
     "scatter_nd",
     "searchsorted",
     "sequence_mask",
+    "shape",
     "sigmoid",
     "sign",
     "sin",
     "sinh",
     "slice_scatter",
+    "sliding_window",
     "sort",
+    "sparse_to_dense",
     "split",
     "sqrt",
     "square",
     "squeeze",
     "stack",
+    "stft",
+    "strided_set",
     "strided_slice",
     "subtract",
     "sum",
@@ -271,6 +291,7 @@ __all__ = [
     "take_backward",
     "tan",
     "tanh",
+    "tensor_size",
     "tensordot",
     "tile",
     "topk",
@@ -279,10 +300,21 @@ __all__ = [
     "trilu",
     "triu",
     "trunc",
+    "unravel_index",
     "vision",
     "where",
     "zeros",
     "zeros_like",
 ]  # fmt: skip
 
-__getattr__ = names_on_demand(__name__, dict.fromkeys(("gpu", "image", "nn", "vision"), ""))
+__getattr__ = names_on_demand(
+    __name__,
+    {
+        **dict.fromkeys(("gpu", "image", "nn", "random", "vision"), ""),
+        "placement": (
+            "expand_like matrix_set_diag shape sliding_window sparse_to_dense strided_set "
+            "tensor_size unravel_index"
+        ),
+        "signal": "dft stft",
+    },
+)

@@ -51,6 +51,40 @@ from relax_mlir.topi.nn.pooling import (
 from relax_mlir.topi.nn.softmax import fast_softmax, log_softmax, softmax
 
 if TYPE_CHECKING:
+    from relax_mlir.topi.nn.conv_layouts import (
+        conv1d_nwc,
+        conv2d_hwcn,
+        conv2d_NCHWc,
+        conv3d_ncdhw,
+        conv3d_ndhwc,
+        conv3d_transpose_ncdhw,
+        depthwise_conv2d_backward_input_nhwc,
+        depthwise_conv2d_backward_weight_nhwc,
+        depthwise_conv2d_nchw,
+        depthwise_conv2d_nhwc,
+        group_conv1d_ncw,
+        group_conv1d_nwc,
+        group_conv1d_transpose_ncw,
+        group_conv2d_nhwc,
+        group_conv3d_transpose_ncdhw,
+    )
+    from relax_mlir.topi.nn.sampling_conv import (
+        correlation_nchw,
+        deformable_conv2d_nchw,
+        deformable_conv2d_nhwc,
+    )
+    from relax_mlir.topi.nn.scale import lrn, scale_shift_nchw, scale_shift_nchwc, scale_shift_nhwc
+    from relax_mlir.topi.nn.space import (
+        batch_to_space_nd,
+        depth_to_space,
+        dilate,
+        fifo_buffer,
+        space_to_batch_nd,
+        space_to_depth,
+        unpack_NCHWc_to_nchw,
+        upsampling,
+        upsampling3d,
+    )
     from relax_mlir.topi.nn.winograd import (
         bilinear,
         channel_panels,
@@ -59,18 +93,40 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
-    "adaptive_pool", "adaptive_pool1d", "adaptive_pool3d", "avg_pool2d_backward", "batch_matmul",
-    "batch_norm", "bilinear", "channel_panels", "circular_pad", "conv", "conv1d", "conv1d_ncw",
-    "conv1d_transpose_ncw", "conv2d", "conv2d_nchw", "conv2d_nhwc", "conv2d_nhwc_panels",
-    "conv2d_transpose_nchw", "conv2d_winograd_nhwc", "conv3d", "conv_transpose", "dense",
-    "fast_softmax", "flatten", "gelu", "gelu_tanh", "global_pool", "group_conv2d_nchw",
-    "group_conv2d_transpose_nchw", "group_norm", "instance_norm", "layer_norm", "leaky_relu",
-    "log_softmax", "matmul", "max_pool2d_backward", "mirror_pad", "nll_loss", "nll_loss_backward",
-    "pad", "pixel_shuffle", "pool1d", "pool2d", "pool3d", "prelu", "reflect_pad", "relu", "relu6",
-    "replicate_pad", "rms_norm", "selu", "silu", "softmax", "softplus", "transform_weight",
-    "weight_panels",
+    "adaptive_pool", "adaptive_pool1d", "adaptive_pool3d", "avg_pool2d_backward",
+    "batch_matmul", "batch_norm", "batch_to_space_nd", "bilinear", "channel_panels",
+    "circular_pad", "conv", "conv1d", "conv1d_ncw", "conv1d_nwc", "conv1d_transpose_ncw",
+    "conv2d", "conv2d_NCHWc", "conv2d_hwcn", "conv2d_nchw", "conv2d_nhwc", "conv2d_nhwc_panels",
+    "conv2d_transpose_nchw", "conv2d_winograd_nhwc", "conv3d", "conv3d_ncdhw", "conv3d_ndhwc",
+    "conv3d_transpose_ncdhw", "conv_transpose", "correlation_nchw", "deformable_conv2d_nchw",
+    "deformable_conv2d_nhwc", "dense", "depth_to_space", "depthwise_conv2d_backward_input_nhwc",
+    "depthwise_conv2d_backward_weight_nhwc", "depthwise_conv2d_nchw", "depthwise_conv2d_nhwc",
+    "dilate", "fast_softmax", "fifo_buffer", "flatten", "gelu", "gelu_tanh", "global_pool",
+    "group_conv1d_ncw", "group_conv1d_nwc", "group_conv1d_transpose_ncw", "group_conv2d_nchw",
+    "group_conv2d_nhwc", "group_conv2d_transpose_nchw", "group_conv3d_transpose_ncdhw",
+    "group_norm", "instance_norm", "layer_norm", "leaky_relu", "log_softmax", "lrn", "matmul",
+    "max_pool2d_backward", "mirror_pad", "nll_loss", "nll_loss_backward", "pad",
+    "pixel_shuffle", "pool1d", "pool2d", "pool3d", "prelu", "reflect_pad", "relu", "relu6",
+    "replicate_pad", "rms_norm", "scale_shift_nchw", "scale_shift_nchwc", "scale_shift_nhwc",
+    "selu", "silu", "softmax", "softplus", "space_to_batch_nd", "space_to_depth",
+    "transform_weight", "unpack_NCHWc_to_nchw", "upsampling", "upsampling3d", "weight_panels",
 ]  # fmt: skip
 
 __getattr__ = names_on_demand(
-    __name__, {"winograd": "bilinear channel_panels conv2d_winograd_nhwc transform_weight"}
+    __name__,
+    {
+        "conv_layouts": (
+            "conv1d_nwc conv2d_NCHWc conv2d_hwcn conv3d_ncdhw conv3d_ndhwc conv3d_transpose_ncdhw "
+            "depthwise_conv2d_backward_input_nhwc depthwise_conv2d_backward_weight_nhwc "
+            "depthwise_conv2d_nchw depthwise_conv2d_nhwc group_conv1d_ncw group_conv1d_nwc "
+            "group_conv1d_transpose_ncw group_conv2d_nhwc group_conv3d_transpose_ncdhw"
+        ),
+        "sampling_conv": "correlation_nchw deformable_conv2d_nchw deformable_conv2d_nhwc",
+        "scale": "lrn scale_shift_nchw scale_shift_nchwc scale_shift_nhwc",
+        "space": (
+            "batch_to_space_nd depth_to_space dilate fifo_buffer space_to_batch_nd space_to_depth "
+            "unpack_NCHWc_to_nchw upsampling upsampling3d"
+        ),
+        "winograd": "bilinear channel_panels conv2d_winograd_nhwc transform_weight",
+    },
 )
