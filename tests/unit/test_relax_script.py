@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from relax_mlir.errors import ParseError
+from relax_mlir.errors import Error, ParseError
 from relax_mlir.ir import IRModule
 from relax_mlir.script import from_source
 from relax_mlir.script import ir as I
@@ -412,3 +412,27 @@ def test_a_weaker_result_type_is_kept_precise_and_a_stronger_one_is_checked() ->
     )
     assert "R.match_cast(x" in strong.script()
     round_trip(strong)
+
+
+def test_external_modules_are_of_the_metadata() -> None:
+    from relax_mlir.relax.frontend.nn import ExternModule
+
+    @I.ir_module
+    class Calls:
+        @R.function
+        def main(x: R.Tensor((4,), "float32")):
+            return R.call_dps_packed("my_f", (x,), R.Tensor((4,), "float32"))
+
+    first, second = ExternModule({"my_f": lambda x: x}), ExternModule({})
+    module = Calls.with_attrs({"external_mods": [first, second], "version": 3})
+    text = module.script()
+    assert (
+        'I.module_attrs({"external_mods": [metadata["ffi.Module"][0], metadata["ffi.Module"][1]], '
+        '"version": 3})'
+    ) in text
+    assert "# Metadata omitted." in text
+    again = from_source(text, {"metadata": metadata_of(module)})
+    assert again.attrs == {"external_mods": [first, second], "version": 3}
+    assert again.script() == text
+    with pytest.raises(Error, match="external modules have no text: ExternModule, ExternModule"):
+        module.script(show_meta=True)

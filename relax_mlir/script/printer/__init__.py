@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from relax_mlir.script.printer.core import Printer, PrinterOptions, literal
+from relax_mlir.script.printer.core import Printer, PrinterOptions
 
 if TYPE_CHECKING:
     from relax_mlir.ir.function import BaseFunc
@@ -25,7 +25,7 @@ def print_module(module: IRModule, **options: Any) -> str:
     prefix = printer.I
     body: list[str] = []
     if module.attrs:
-        body.append(f"{prefix}.module_attrs({literal(module.attrs)})")
+        body.append(f"{prefix}.module_attrs({printer.attributes(module.attrs)})")
     if module.global_infos:
         infos = ", ".join(f'"{k}": {_infos(v)}' for k, v in module.global_infos.items())
         body.append(f"{prefix}.module_global_infos({{{infos}}})")
@@ -53,11 +53,11 @@ def _infos(values: Any) -> str:
 def _text(printer: Printer, lines: list[str]) -> str:
     """The whole text; printed constants come before the program, which refers to them."""
     header, body = [*printer.header(), ""], lines
-    if printer.constants and printer.options.show_meta:
+    if printer.options.show_meta and (printer.constants or printer.objects):
         from relax_mlir.script.printer.relax import print_metadata
 
         body = [*print_metadata(printer), "", *lines]
-    elif printer.constants:
+    elif printer.constants or printer.objects:
         note = "# Metadata omitted. Use show_meta=True in script() method to show it."
         body = [*lines, "", note]
     return "\n".join([*header, *body])

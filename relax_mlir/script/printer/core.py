@@ -10,7 +10,8 @@ of one function, decorator included, not indented.  It gets a `Printer`:
   `with names.scope():` frees the names defined inside;
 - `printer.line(text)` and `with printer.indent():` write lines, `printer.take()` returns them;
 - `printer.options` are the user's, `printer.in_module` says whether the function stands in a
-  module's class, `printer.constants` collects the constants printed as `metadata[...]`.
+  module's class, `printer.constants` collects the constants printed as `metadata[...]`, and
+  `printer.objects` what else is.
 """
 
 from __future__ import annotations
@@ -111,6 +112,10 @@ def identifier(hint: str) -> str:
     return f"v_{name}" if not name or name[0].isdigit() else name
 
 
+OBJECTS_KEY = "ffi.Module"
+"""Where the metadata of a text has the external modules that its attributes name."""
+
+
 class Printer:
     """The state of printing a function or a module."""
 
@@ -119,6 +124,7 @@ class Printer:
         self.in_module = in_module
         self.used: set[str] = set()
         self.constants: list[Any] = []
+        self.objects: list[Any] = []
         self.names = NameTable()
         self._lines: list[str] = []
         self._depth = 0
@@ -154,6 +160,15 @@ class Printer:
         lines, self._lines = self._lines, []
         return lines
 
+    def attributes(self, values: Mapping[str, Any]) -> str:
+        """The attributes of a module; objects without a text (external modules) are of the
+        metadata."""
+        return literal(values, self._object)
+
+    def _object(self, value: Any) -> str:
+        self.objects.append(value)
+        return f'metadata["{OBJECTS_KEY}"][{len(self.objects) - 1}]'
+
     def function(self, face: BaseFunc) -> list[str]:
         """The lines of a function, by the printer of its kind."""
         reserved = ["T"]
@@ -182,9 +197,9 @@ def _function_printer(face: BaseFunc) -> Callable[[Any, Printer], list[str]]:
     return print_relax_function
 
 
-def literal(value: Any) -> str:
+def literal(value: Any, other: Callable[[Any], str] | None = None) -> str:
     """A Python value of attributes and annotations as program text; infinities and NaN as
-    `float("inf")`.  Raises TypeError."""
+    `float("inf")`.  `other` gives the text of what has none.  Raises TypeError without it."""
     if isinstance(value, Reference):
         return str(value)
     if isinstance(value, str):
@@ -194,10 +209,12 @@ def literal(value: Any) -> str:
     if value is None or isinstance(value, (bool, int, float)):
         return repr(value)
     if isinstance(value, Mapping):
-        items = (f"{literal(str(k))}: {literal(v)}" for k, v in value.items())
+        items = (f"{literal(str(k))}: {literal(v, other)}" for k, v in value.items())
         return "{" + ", ".join(items) + "}"
     if isinstance(value, (list, tuple)):
-        return f"[{', '.join(literal(v) for v in value)}]"
+        return f"[{', '.join(literal(v, other) for v in value)}]"
+    if other is not None:
+        return other(value)
     raise TypeError(f"a {type(value).__name__} cannot be printed as a literal: {value!r}")
 
 

@@ -28,7 +28,7 @@ from relax_mlir.relax.function import Function
 from relax_mlir.relax.lowering import children
 from relax_mlir.relax.reader import AbsentConstant
 from relax_mlir.relax.type_text import TypeStyle
-from relax_mlir.script.printer.core import Printer, PrinterOptions, literal
+from relax_mlir.script.printer.core import OBJECTS_KEY, Printer, PrinterOptions, literal
 from relax_mlir.script.printer.relax_expr import METADATA_KEY, ExprPrinter
 
 if TYPE_CHECKING:
@@ -267,7 +267,17 @@ def _functions_of(expr: Any) -> Iterator[str]:
 
 
 def print_metadata(printer: Printer) -> list[str]:
-    """The constants the text refers to, as a statement that comes before the program."""
+    """The constants the text refers to, as a statement that comes before the program.
+
+    Raises Error where it refers to external modules too, which are no text.
+    """
+    if printer.objects:
+        kinds = ", ".join(type(value).__name__ for value in printer.objects)
+        raise Error(
+            f"external modules have no text: {kinds}",
+            hint="print without show_meta, and read the text back with "
+            'from_source(text, {"metadata": metadata_of(module)})',
+        )
     entries = [f"        {_array_text(printer.R, array)}," for array in printer.constants]
     return ["metadata = {", f'    "{METADATA_KEY}": [', *entries, "    ],", "}"]
 
@@ -290,7 +300,9 @@ def metadata_of(module: IRModule | BaseFunc) -> dict[str, list[Any]]:
     faces = [module]
     if isinstance(module, IRModule):
         faces = [module[var] for var in module.get_global_vars()]
+        printer.attributes(module.attrs or {})
     for face in faces:
         if isinstance(face, Function):
             printer.function(face)
-    return {METADATA_KEY: list(printer.constants)}
+    objects = {OBJECTS_KEY: list(printer.objects)} if printer.objects else {}
+    return {METADATA_KEY: list(printer.constants), **objects}
