@@ -53,6 +53,8 @@ class TransformConvolutionWeights(Pass):
         callees: dict[Any, ir.Attribute] = {}
         for function in relax_functions(state):
             found, others = _convolutions(function, values)
+            if not found:
+                continue
             forms = _chosen_forms(found, others, accuracy)
             for convolution, form in zip(found, forms, strict=True):
                 _rewrite(convolution, form, state, made, callees)

@@ -12,12 +12,10 @@ from relax_mlir.lowering.to_llvm.arith_guard_division import ArithGuardDivision
 from relax_mlir.lowering.to_llvm.assert_to_error import CfAssertToError
 from relax_mlir.lowering.to_llvm.free_temporaries import FreeTemporaries
 from relax_mlir.lowering.to_llvm.math_to_polynomials import MathToPolynomials
+from relax_mlir.lowering.to_llvm.num_threads import ALL_CORES
 from relax_mlir.lowering.to_llvm.omp_private_allocations import OmpPrivateAllocations
 
-__all__ = ["ALL_CORES", "CPU_PIPELINE", "cpu_pipeline", "lower_to_llvm"]
-
-ALL_CORES = 0
-"""As many threads as the OpenMP runtime starts: all cores, or what OMP_NUM_THREADS says."""
+__all__ = ["CPU_PIPELINE", "cpu_pipeline", "lower_to_llvm"]
 
 _OURS = (str(ArithGuardDivision()), str(MathToPolynomials()), str(FreeTemporaries()))
 # On one core, so that the temporaries of a parallel loop are allocated once.

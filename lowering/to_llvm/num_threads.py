@@ -6,10 +6,12 @@ import os
 
 from relax_mlir.cores import usable_cores
 from relax_mlir.errors import CompileError
-from relax_mlir.lowering.to_llvm.cpu import ALL_CORES
 from relax_mlir.mlir import ir
 
-__all__ = ["ENVIRONMENT", "has_parallel_loops", "mark_parallel", "num_threads"]
+__all__ = ["ALL_CORES", "ENVIRONMENT", "has_parallel_loops", "mark_parallel", "num_threads"]
+
+ALL_CORES = 0
+"""As many threads as the OpenMP runtime starts: all cores, or what OMP_NUM_THREADS says."""
 
 _MARK = "tir.parallel"
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from relax_mlir import mlir
 from relax_mlir.driver.cached_compile import through_cache
-from relax_mlir.driver.cpu_pipeline import lower_to_machine_ir
 from relax_mlir.driver.lower import is_te_schedule, lower
 from relax_mlir.errors import CompileError, Error
 from relax_mlir.ir import IRModule
@@ -19,12 +18,11 @@ from relax_mlir.lowering.pipeline import verified_by_stage, verify_stage
 from relax_mlir.runtime.compiled_code import Code, CompiledCode
 from relax_mlir.runtime.executable import Executable, VMExecutable
 from relax_mlir.target import Target
-from relax_mlir.te import Tensor
-from relax_mlir.tir import Buffer
 from relax_mlir.transform import PassContext, PassPipeline
 
 if TYPE_CHECKING:
-    from relax_mlir.te import Schedule
+    from relax_mlir.te import Schedule, Tensor
+    from relax_mlir.tir import Buffer
 
 __all__ = ["OperatorModule", "build", "compile", "relax_build"]
 
@@ -77,6 +75,8 @@ def compile(
         if tir_pipeline not in _TIR_PIPELINES:
             lowered = _apply(lowered, tir_pipeline)
         verify_stage(lowered.state)
+        from relax_mlir.driver.cpu_pipeline import lower_to_machine_ir
+
         with mlir.scope():
             state = lowered.state.clone()
             state.target = chosen

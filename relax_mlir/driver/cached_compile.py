@@ -2,45 +2,41 @@
 
 A module is looked up by a hash of its text, the pipelines, the target, this CPU, the PassContext
 and the compiler's own files.  Code that took long to make is linked and filed in the background
-once it is machine code; a program that ends waits for that.  Pipelines that are functions, and
-contexts with instruments, are not known by content: they compile as ever.
+once it is machine code (`file_artifact.py`); a program that ends waits for that.  Pipelines that
+are functions, and contexts with instruments, are not known by content: they compile as ever.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
-import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextvars import copy_context
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from relax_mlir import mlir
-from relax_mlir.driver.cpu_pipeline import asked_cores
-from relax_mlir.errors import CompileError
+from relax_mlir.driver.asked_cores import asked_cores
 from relax_mlir.ir import IRModule
 from relax_mlir.lowering.linalg_to_vector.cpu_target import host_cpu
-from relax_mlir.lowering.passes import ModuleState
-from relax_mlir.lowering.to_llvm.ffi_support import support_module
 from relax_mlir.lowering.to_llvm.num_threads import num_threads
-from relax_mlir.runtime.artifact_cache import ArtifactCache, Entry, default_cache
+from relax_mlir.runtime.artifact_cache import Entry, default_cache
 from relax_mlir.runtime.compiled_code import SET_CONSTANTS, Code, CompiledCode
-from relax_mlir.runtime.engine import SUPPORT_SYMBOLS, Engine, openmp_library, uses_openmp
 from relax_mlir.runtime.ffi import tvm_ffi
-from relax_mlir.runtime.linking import find_compiler, link_shared
+from relax_mlir.runtime.linking import find_compiler
 from relax_mlir.runtime.tensor import Tensor, constant_tensor
 from relax_mlir.target import Target
 from relax_mlir.transform import PassContext
 
-__all__ = ["through_cache"]
+if TYPE_CHECKING:
+    from relax_mlir.runtime.engine import Engine
 
-_SUPPORT = "support-{}.o"
+__all__ = ["compiler_version", "through_cache"]
 
 
 def through_cache(
@@ -64,7 +60,13 @@ def through_cache(
     code = make()
     at_hand = frozenset(module.state.constants)
     lowering = time.perf_counter() - started
-    code.on_engine = lambda engine: _file_later(store, key, code, engine, at_hand, lowering)
+
+    def file(engine: Engine) -> None:
+        from relax_mlir.driver.file_artifact import file_later
+
+        file_later(store, key, code, engine, at_hand, lowering)
+
+    code.on_engine = file
     return code
 
 
@@ -124,7 +126,7 @@ def _key(module: IRModule, target: Target, pipelines: tuple[Any, Any]) -> str | 
         return None
     with mlir.scope():
         text = module.state.module.operation.get_asm(assume_verified=True)
-        threads = num_threads(asked_cores(ModuleState(module.state.module, target=target)))
+        threads = num_threads(asked_cores(target))
     cpu = host_cpu()
     parts = (
         text,
@@ -134,7 +136,7 @@ def _key(module: IRModule, target: Target, pipelines: tuple[Any, Any]) -> str | 
         threads,
         pipelines,
         (context.opt_level, context.required_pass, context.disabled_pass, context.config),
-        _compiler(),
+        compiler_version(),
     )
     digest = hashlib.sha256()
     for part in parts:
@@ -144,90 +146,18 @@ def _key(module: IRModule, target: Target, pipelines: tuple[Any, Any]) -> str | 
 
 
 @cache
-def _compiler() -> str:
+def compiler_version() -> str:
     """The compiler's own version: its files, and the wheels below it."""
     digest = hashlib.sha256()
     root = Path(__file__).resolve().parent.parent
     for folder in (root, (root / "dialects").resolve(), (root / "lowering").resolve()):
-        for path in sorted(folder.rglob("*")):
-            if path.suffix in (".py", ".mlir"):
-                status = path.stat()
-                digest.update(f"{path}:{status.st_mtime_ns}:{status.st_size}\n".encode())
+        for path in sorted(_sources(folder)):
+            status = os.stat(path)
+            digest.update(f"{path}:{status.st_mtime_ns}:{status.st_size}\n".encode())
     wheels = [f"{name} {metadata.version(name)}" for name in ("torch-mlir", "apache-tvm-ffi")]
     return " ".join([digest.hexdigest(), *wheels])
 
 
-# -- filing ---------------------------------------------------------------------------------------
-
-
-def _file_later(
-    store: ArtifactCache,
-    key: str,
-    code: CompiledCode,
-    engine: Engine,
-    at_hand: frozenset[str],
-    lowering: float,
-) -> None:
-    """Write the object now, link and file it on a thread of its own."""
-    started = time.perf_counter()
-    first = engine.function(next(iter(code.functions)))
-    seconds = lowering + time.perf_counter() - started
-    if first is None or seconds < _worthwhile():
-        return
-    try:
-        store.root.mkdir(parents=True, exist_ok=True)
-        folder = Path(tempfile.mkdtemp(prefix=".link-", dir=store.root))
-        objects = engine.dump_objects(str(folder / "module.o"))
-        libraries = [str(_support_object(store.root))]
-        if uses_openmp(code.module):
-            libraries.append(openmp_library())
-    except (OSError, CompileError):
-        return
-    constants = dict(zip(code.constant_keys, code.constants, strict=True))
-
-    def link() -> None:
-        made = folder / "module.so"
-        try:
-            link_shared(str(made), [*objects, *libraries], options=_LINK)
-            store.store(key, made, code.functions, constants, at_hand)
-        except (CompileError, OSError):
-            return
-        finally:
-            _remove(folder)
-
-    threading.Thread(target=link, name="relax_mlir cache").start()
-
-
-# Symbols of the FFI's library are found in the process, when they are first called.
-# Kernels are those of the library itself.
-_LINK = ("-Wl,-z,lazy", "-Wl,--allow-shlib-undefined", "-Wl,-Bsymbolic")
-
-
-def _remove(folder: Path) -> None:
-    for file in folder.iterdir():
-        file.unlink(missing_ok=True)
-    folder.rmdir()
-
-
-def _worthwhile() -> float:
-    """Modules that compile within this many seconds are not filed."""
-    try:
-        return float(os.environ.get("RELAX_MLIR_CACHE_MIN_SECONDS", "0.2"))
-    except ValueError:
-        return 0.2
-
-
-def _support_object(root: Path) -> Path:
-    """The support functions of host code as an object that every entry is linked with."""
-    path = root / _SUPPORT.format(hashlib.sha256(_compiler().encode()).hexdigest()[:16])
-    if path.exists():
-        return path
-    with mlir.scope():
-        module = support_module(linkage="external")
-        engine = Engine(module, share_support=False, position_independent=True)
-    engine.address(next(iter(SUPPORT_SYMBOLS)))
-    with tempfile.TemporaryDirectory(dir=root, prefix=".support-") as folder:
-        made = os.path.join(folder, "support.o")
-        engine.dump_objects(made)
-        os.replace(made, path)
-    return path
+def _sources(folder: Path) -> Iterator[str]:
+    for parent, _, files in os.walk(folder):
+        yield from (os.path.join(parent, f) for f in files if f.endswith((".py", ".mlir")))

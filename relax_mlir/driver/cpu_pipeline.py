@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from relax_mlir.driver.asked_cores import asked_cores
 from relax_mlir.lowering.passes import ModuleState
 from relax_mlir.lowering.pipeline import run, verify_stage
 from relax_mlir.lowering.relax_to_host.relax_to_host import CONSTANT_TABLE
@@ -12,12 +13,10 @@ from relax_mlir.lowering.to_llvm.ffi_signature import argument_names, symbol_nam
 from relax_mlir.lowering.to_llvm.num_threads import has_parallel_loops, num_threads
 from relax_mlir.mlir import ir
 from relax_mlir.runtime.compiled_code import CompiledCode, FunctionInfo
-from relax_mlir.transform.context import PassContext
 
 __all__ = [
     "CPU_BUILD_PIPELINE",
     "HOST",
-    "asked_cores",
     "compiled_code",
     "exported_functions",
     "lower_to_machine_ir",
@@ -53,7 +52,7 @@ def lower_to_machine_ir(
     verify_stage(state)
     threads = 1
     if has_parallel_loops(state.functions()):
-        threads = num_threads(asked_cores(state) if num_cores is None else num_cores)
+        threads = num_threads(asked_cores(state.target) if num_cores is None else num_cores)
     run(state, f"builtin.module({cpu_pipeline(threads)})")
     verify_stage(state)
     return compiled_code(state, functions, opt_level)
@@ -74,12 +73,6 @@ def compiled_code(
         opt_level=opt_level,
         constant_keys=keys,
     )
-
-
-def asked_cores(state: ModuleState) -> int | None:
-    """The number of cores that the target or the PassContext (`num-cores`) asks for."""
-    asked = getattr(state.target, "num_cores", None)
-    return PassContext.current().config.get("num-cores") if asked is None else asked
 
 
 def exported_functions(state: ModuleState) -> dict[str, FunctionInfo]:

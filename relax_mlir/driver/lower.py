@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 from relax_mlir.errors import CompileError
 from relax_mlir.ir import IRModule
 from relax_mlir.ir.function import BaseFunc
-from relax_mlir.te import Tensor
-from relax_mlir.tir import Buffer, Var
 
 if TYPE_CHECKING:
-    from relax_mlir.te import Schedule
+    from relax_mlir.te import Schedule, Tensor
+    from relax_mlir.tir import Buffer, Var
 
 __all__ = ["is_te_schedule", "lower"]
 

@@ -22,11 +22,11 @@ from relax_mlir import mlir
 from relax_mlir.cores import compile_threads
 from relax_mlir.errors import Error
 from relax_mlir.lowering.tir_to_gpu.host_device import SET_DEVICE
-from relax_mlir.runtime.engine import Engine
 from relax_mlir.runtime.tensor import Tensor, constant_tensor, tensor
 
 if TYPE_CHECKING:
     from relax_mlir.runtime.device_code import DeviceCode
+    from relax_mlir.runtime.engine import Engine
 
 __all__ = [
     "Code",
@@ -153,6 +153,8 @@ class CompiledCode(Code):
         return [constant_tensor(array) for array in self.constants]
 
     def _make_engine(self) -> Engine:
+        from relax_mlir.runtime.engine import Engine
+
         with mlir.scope():
             return Engine(
                 self.module,
