@@ -149,6 +149,12 @@ class BaseFunc:
         with mlir.scope():
             return hash(str(self.operation))
 
+    def __tvm_ffi_object__(self) -> Any:
+        """What `tvm_ffi.structural_equal` and `structural_hash` compare: the function as text."""
+        with mlir.scope():
+            text = str(self.operation)
+        return above("runtime.ffi").tvm_ffi.convert([text])
+
 
 def rename(state: ModuleState, name: str) -> None:
     """Rename the only function of a state."""

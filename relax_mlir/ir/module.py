@@ -215,6 +215,12 @@ class IRModule:
         with mlir.scope():
             return set(mine) == set(theirs) and all(str(mine[n]) == str(theirs[n]) for n in mine)
 
+    def __tvm_ffi_object__(self) -> Any:
+        """What `tvm_ffi.structural_equal` and `structural_hash` compare: each function as text."""
+        with mlir.scope():
+            texts = {name: str(operation) for name, operation in self._operations().items()}
+        return above("runtime.ffi").tvm_ffi.convert(texts)
+
 
 def _name(var: GlobalVar | str) -> str:
     return var if isinstance(var, str) else var.name_hint

@@ -74,6 +74,17 @@ def test_modules_are_compared_by_what_they_say() -> None:
         tvm.ir.assert_structural_equal(Dense, Scale)
 
 
+def test_modules_are_compared_by_the_ffi() -> None:
+    """As the tutorial "TensorIR Creation" does, where structure is compared by the FFI's library."""
+    import tvm_ffi
+
+    assert tvm_ffi.structural_equal(Scale, ScaleRemapped)
+    assert not tvm_ffi.structural_equal(Scale, Dense)
+    assert tvm_ffi.structural_hash(Scale) == tvm_ffi.structural_hash(ScaleRemapped)
+    assert tvm_ffi.structural_equal(Dense["main"], Dense.clone()["main"])
+    assert not tvm_ffi.structural_equal(Dense["main"], Scale["main"])
+
+
 def test_modules_print_as_tvmscript_while_they_can() -> None:
     assert tvm.script.from_source(str(Scale)) == Scale
     assert "def main(" in repr(Dense)
