@@ -8,7 +8,7 @@ import traceback
 from relax_mlir.errors import Error, Span
 from relax_mlir.mlir import ir
 
-__all__ = ["Fault", "check_refusal", "check_span"]
+__all__ = ["Fault", "check_cause", "check_refusal", "check_span"]
 
 INTERNAL = re.compile(
     r"\b(KeyError|IndexError|AttributeError|TypeError|AssertionError|RecursionError|NameError"
@@ -36,6 +36,12 @@ def check_refusal(error: Error) -> None:
         raise Fault("an error without a message")
     if INTERNAL.search(text):
         raise Fault(f"the message is a Python error: {text[:300]}") from error
+    check_cause(error)
+
+
+def check_cause(error: Error) -> None:
+    """Raise Fault for an error that was made of one that nobody raised for the user."""
+    text = str(error)
     cause = error.__cause__
     while cause is not None:
         if not isinstance(cause, (Error, ir.MLIRError)) and not _is_meant(cause):

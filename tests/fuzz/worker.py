@@ -18,6 +18,7 @@ CHANGED = {
     "mutant": ("tests.fuzz.check", "check_mutant"),
     "script": ("tests.fuzz.texts", "check_script"),
     "mlir": ("tests.fuzz.texts", "check_mlir"),
+    "onnx": ("tests.fuzz.models", "check_model"),
 }
 """The kinds of changed programs: the module and the function that check the program of a seed."""
 

@@ -17,6 +17,7 @@ from relax_mlir.relax.frontend.onnx.functions import (
     with_attributes,
 )
 from relax_mlir.relax.frontend.onnx.node import Converter, Node, Row
+from relax_mlir.relax.frontend.onnx.schema import misfit, violation
 from relax_mlir.relax.frontend.onnx.values import ConstantNeededError, OnnxError, require_runnable
 from relax_mlir.relax.frontend.values import ValueImporter
 
@@ -117,8 +118,13 @@ class GraphImporter(ValueImporter):
         inputs = [self.lookup(name) if name else None for name in proto.input]
         attributes = attributes_of(proto, self.base_dir)
         node = Node(self, proto, attributes, inputs)
-        results = fold.fold(node)
-        if results is None:
+        with _named(node, "its constants do not fit: "):
+            results = fold.fold(node)
+        with _named(node):
+            body = None if results is not None else self._body_of(node)
+        if body is not None:
+            results = self.call(node, body)
+        elif results is None:
             results = self._converted(node)
         if len(results) < len(proto.output) and any(proto.output[len(results) :]):
             node.refuse(f"only {len(results)} of its {len(proto.output)} outputs can be computed")
@@ -126,23 +132,43 @@ class GraphImporter(ValueImporter):
             if name:
                 self.define(name, value)
 
+    def _body_of(self, node: Node) -> Any:
+        """The function that stands for an operator without a converter; None where there is one."""
+        if converter_for(self.converters, node.domain, node.op_type, node.version) is not None:
+            return None
+        body = body_of(node)
+        if body is None:
+            node.refuse(f"has no converter for operator set version {node.version}")
+        return body
+
     def _converted(self, node: Node) -> list[Any]:
         converter = converter_for(self.converters, node.domain, node.op_type, node.version)
-        if converter is None:
-            body = body_of(node)
-            if body is not None:
-                return self.call(node, body)
-            node.refuse(f"has no converter for operator set version {node.version}")
-        try:
+        assert converter is not None
+        with _named(node):
             result = converter(node)
-        except Error as error:
-            if node.op_type not in str(error):
-                error.message = f"{node.describe()}: {error.message}"
-            raise
-        except (TypeError, ValueError, IndexError, KeyError, AttributeError) as error:
-            raise OnnxError(f"{node.describe()}: {type(error).__name__}: {error}") from error
         outputs = result if isinstance(result, list) else [result]
         return [self.bound(value) for value in outputs]
+
+
+@contextmanager
+def _named(node: Node, why: str = "") -> Iterator[None]:
+    """Errors raised inside say which node it was, and what it lacks if that is why; otherwise, if
+    so, `why` in front of what was raised, which is numpy's to say then."""
+    try:
+        yield
+    except Error as error:
+        if node.op_type not in str(error):
+            error.message = f"{node.describe()}: {error.message}"
+        raise
+    except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError) as error:
+        reason = violation(node)
+        if reason is not None:
+            raise OnnxError(f"{node.describe()}: {reason}") from None
+        if why:
+            raise OnnxError(f"{node.describe()}: {why}{error}") from None
+        raise OnnxError(
+            f"{node.describe()}: {misfit(node)} ({type(error).__name__}: {error})"
+        ) from error
 
 
 def key_of(domain: str, op_type: str) -> str:

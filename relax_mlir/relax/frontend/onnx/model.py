@@ -22,7 +22,6 @@ from relax_mlir.relax.frontend.onnx.values import (
     BranchError,
     ConstantNeededError,
     OnnxError,
-    UnsupportedDtypeError,
     UnsupportedOnnxOperatorError,
     require_runnable,
 )
@@ -139,10 +138,17 @@ def _refuse_dtypes(model: Any) -> None:
         if kind.HasField("sequence_type"):
             kind = kind.sequence_type.elem_type
         if kind.HasField("tensor_type") and kind.tensor_type.elem_type:
-            try:
-                require_runnable(dtype_name(kind.tensor_type.elem_type))
-            except UnsupportedDtypeError as error:
-                raise UnsupportedDtypeError(f"'{info.name}': {error.message}") from None
+            _dtype_of(info.name, kind.tensor_type)
+
+
+def _dtype_of(name: str, kind: Any) -> str:
+    """The dtype of an input or output that programs compute with; raises an error of its name."""
+    try:
+        dtype = dtype_name(kind.elem_type)
+        require_runnable(dtype)
+    except UnsupportedOnnxOperatorError as error:
+        raise type(error)(f"'{name}': {error.message}") from None
+    return dtype
 
 
 def _refuse_missing(model: Any, importer: GraphImporter) -> None:
@@ -263,9 +269,8 @@ class _ModelImporter:
         return var
 
     def _tensor_type(self, key: str, kind: Any) -> Any:
-        dtype = dtype_name(kind.elem_type)
-        if isinstance(self.dtypes, Mapping):
-            dtype = self.dtypes.get(key, dtype)
+        given = self.dtypes.get(key) if isinstance(self.dtypes, Mapping) else None
+        dtype = given or _dtype_of(key, kind)
         if key in self.shapes:
             return self.relax.TensorStructInfo(list(self.shapes[key]), dtype)
         if not kind.HasField("shape"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 import numpy as np
@@ -40,6 +40,13 @@ class Node:
     def attr(self, name: str, default: Any = None) -> Any:
         """An attribute's value; strings are decoded, lists are Python lists."""
         return self.attributes.get(name, default)
+
+    def choice(self, name: str, table: Mapping[str, Any], default: str) -> Any:
+        """The row of a table that a string attribute names; refuses one that is not there."""
+        given = self.attr(name, default)
+        if given not in table:
+            self.refuse(f"{name}={given!r} is none of {', '.join(table)}")
+        return table[given]
 
     @property
     def output_count(self) -> int:
@@ -139,6 +146,13 @@ class Node:
             self.refuse(f"needs a known size of the last axis, got {size}")
         return size
 
+    def shape_of_rank(self, tensor: Any, rank: int) -> list[Dim]:
+        """The dimensions of a tensor; refuses one that has not so many."""
+        dims = self.shape(tensor)
+        if len(dims) != rank:
+            self.refuse(f"takes a tensor of rank {rank}, not of rank {len(dims)}")
+        return dims
+
     def rank(self, tensor: Any) -> int:
         if isinstance(tensor, Known):
             return tensor.ndim
@@ -148,6 +162,8 @@ class Node:
         return rank
 
     def dtype(self, tensor: Any) -> str:
+        if tensor is None or isinstance(tensor, list):
+            self.refuse("an input must be a tensor")
         return tensor.dtype if isinstance(tensor, Known) else tensor.struct_info.dtype
 
     def cast(self, tensor: Any, dtype: str) -> Any:

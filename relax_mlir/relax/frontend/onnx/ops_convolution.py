@@ -13,6 +13,8 @@ from relax_mlir.relax.frontend.onnx.node import Node, Row
 def spatial(node: Node, name: str, count: int, default: int = 1) -> list[int]:
     """An attribute with one number a spatial axis."""
     given = node.attr(name)
+    if given and len(given) != count:
+        node.refuse(f"{name} has {len(given)} numbers for {count} spatial axes")
     return [default] * count if not given else [int(v) for v in given]
 
 
@@ -24,7 +26,10 @@ def padding(
     count = len(kernel)
     mode = node.attr("auto_pad", "NOTSET")
     if mode in ("NOTSET", ""):
-        return [int(p) for p in node.attr("pads") or [0] * (2 * count)]
+        pads = [int(p) for p in node.attr("pads") or [0] * (2 * count)]
+        if len(pads) != 2 * count:
+            node.refuse(f"pads has {len(pads)} numbers for {count} spatial axes")
+        return pads
     if mode == "VALID":
         return [0] * (2 * count)
     begins, ends = [], []
@@ -149,6 +154,7 @@ def _window(node: Node, x: Any) -> dict[str, Any]:
     """The attributes of a pooling operator, as Relax names them."""
     kernel = [int(k) for k in node.attr("kernel_shape")]
     count = len(kernel)
+    node.shape_of_rank(x, count + 2)
     strides = spatial(node, "strides", count)
     dilations = spatial(node, "dilations", count)
     return {

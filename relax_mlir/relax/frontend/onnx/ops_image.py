@@ -70,7 +70,7 @@ def _taps(
     node: Node, places: np.ndarray, size: int, scale: float
 ) -> list[tuple[np.ndarray, np.ndarray]]:
     """Which elements an output is made of and with what weight, one pair a tap."""
-    kernel, radius = _KERNELS[node.attr("mode", "nearest")]
+    kernel, radius = node.choice("mode", _KERNELS, "nearest")
     stretch = max(1.0, 1 / scale) if node.attr("antialias", 0) else 1.0
     reach = int(np.ceil(radius * stretch))
     first = np.floor(places).astype("int64") - reach + 1

@@ -56,13 +56,13 @@ def scatter_elements(node: Node) -> Any:
     x, indices, updates = node.tensors()
     axis = node.axis(node.attr("axis", 0), node.rank(x))
     indices = non_negative(node, indices, node.shape(x)[axis])
-    reduction = _REDUCTIONS[node.attr("reduction", "none")]
+    reduction = node.choice("reduction", _REDUCTIONS, "none")
     return node.ops.scatter_elements(x, indices, updates, axis=axis, reduction=reduction)
 
 
 def scatter_nd(node: Node) -> Any:
     x, indices, updates = node.tensors()
-    reduction = _REDUCTIONS[node.attr("reduction", "none")]
+    reduction = node.choice("reduction", _REDUCTIONS, "none")
     indices = _positive_tuples(node, x, indices)
     return node.ops.scatter_nd(x, indices, updates, reduction=reduction)
 

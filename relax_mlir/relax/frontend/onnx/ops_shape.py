@@ -38,6 +38,8 @@ def resolved_shape(
     node: Node, shape: Sequence[Dim], wanted: Sequence[Dim], allow_zero: int = 0
 ) -> list[Dim]:
     if not allow_zero:
+        if any(size == 0 for size in wanted[len(shape) :]):
+            node.refuse(f"a 0 keeps the size of a dimension that {len(shape)} dimensions lack")
         wanted = [shape[i] if size == 0 else size for i, size in enumerate(wanted)]
     wanted = list(wanted)
     if -1 not in wanted:
@@ -118,6 +120,9 @@ def slice_(node: Node) -> Any:
     ends = _bounds(node, 2, "ends")
     axes = node.ints(3, "axes") or list(range(len(starts)))
     steps = node.ints(4) or [1] * len(starts)
+    if not len(starts) == len(ends) == len(axes) == len(steps):
+        counts = f"{len(starts)} starts, {len(ends)} ends, {len(axes)} axes, {len(steps)} steps"
+        node.refuse(f"needs as many of each: {counts}")
     for axis, start, end, step in zip(axes, starts, ends, steps, strict=True):
         axis = node.axis(axis, rank)
         x = _slice_axis(node, x, axis, shape[axis], start, end, step)
@@ -282,7 +287,7 @@ def range_(node: Node) -> Any:
 def eye_like(node: Node) -> Any:
     x = node.tensor(0)
     dtype = dtype_name(int(node.attr("dtype"))) if node.attr("dtype") else node.dtype(x)
-    rows, columns = node.shape(x)
+    rows, columns = node.shape_of_rank(x, 2)
     if isinstance(rows, int) and isinstance(columns, int):
         return node.const(np.eye(rows, columns, node.attr("k", 0)), dtype)
     return node.ops.eye_like(x, node.attr("k", 0), dtype=dtype)
@@ -313,7 +318,7 @@ def one_hot(node: Node) -> Any:
 
 def depth_to_space(node: Node) -> Any:
     x = node.tensor(0)
-    n, c, h, w = node.shape(x)
+    n, c, h, w = node.shape_of_rank(x, 4)
     b = node.attr("blocksize")
     inner = dim_algebra.floordiv(c, b * b)
     if node.attr("mode", "DCR") == "DCR":
@@ -326,7 +331,7 @@ def depth_to_space(node: Node) -> Any:
 
 def space_to_depth(node: Node) -> Any:
     x = node.tensor(0)
-    n, c, h, w = node.shape(x)
+    n, c, h, w = node.shape_of_rank(x, 4)
     b = node.attr("blocksize")
     rows, columns = dim_algebra.floordiv(h, b), dim_algebra.floordiv(w, b)
     order = [0, 3, 5, 1, 2, 4] if node.attr("mode", "DCR") == "DCR" else [0, 1, 3, 5, 2, 4]
@@ -339,6 +344,9 @@ def pad(node: Node) -> Any:
     rank = node.rank(x)
     pads = node.ints(1, "pads") or node.attr("paddings")
     axes = node.ints(3) if node.has(3) else list(range(rank))
+    if pads is None or len(pads) != 2 * len(axes or []):
+        found = "none" if pads is None else len(pads)
+        node.refuse(f"needs two pads for each of {len(axes or [])} axes, has {found}")
     before, after = [0] * rank, [0] * rank
     for i, axis in enumerate(axes or []):
         axis = node.axis(axis, rank)
