@@ -7,11 +7,17 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from relax_mlir.errors import Error
-from relax_mlir.te.operation import compute
+from relax_mlir.te.operation import compute, reduce_axis
+from relax_mlir.te.reducers import max as te_max
 from relax_mlir.te.tensor import Tensor
 from relax_mlir.tir import intrinsics as I
 from relax_mlir.tir import operators as O
 from relax_mlir.tir.expr import PrimExpr, as_expr
+from relax_mlir.tir.linear import simplify
+from relax_mlir.topi.common import int_list
+from relax_mlir.topi.nn.conv import both_sides, per_axis
+from relax_mlir.topi.nn.pad import pad
+from relax_mlir.topi.transform import transpose
 
 METHODS = ("nearest_neighbor", "linear", "cubic")
 COORDINATES = ("half_pixel", "align_corners", "asymmetric", "pytorch_half_pixel")
@@ -229,3 +235,89 @@ def grid_sample(
 
     shape = [data.shape[0], data.shape[1], grid.shape[2], grid.shape[3]]
     return compute(shape, element, "grid_sample")
+
+
+# -- crops and morphology -----------------------------------------------------------------------
+
+
+def crop_and_resize(
+    data: Tensor, boxes: Tensor, box_indices: Tensor, crop_size: Sequence[int],
+    layout: str = "NCHW", method: str = "bilinear", extrapolation_value: float | None = None,
+    out_dtype: object | None = None,
+) -> Tensor:  # fmt: skip
+    """Boxes of images resized to one size.
+
+    boxes: (boxes, 4), the first and the last row and column as parts of the image's size, y before
+    x; box_indices: the image of each.  Outside of the image is `extrapolation_value` (0).
+    """
+    _one_of(method, ("bilinear", "nearest_neighbor"), "method")
+    _one_of(layout, ("NCHW", "NHWC"), "layout")
+    sizes = dict(zip(layout, data.shape, strict=True))
+    target = dict(zip("HW", crop_size, strict=True))
+    dtype = data.dtype if out_dtype in (None, "", "void") else out_dtype
+    outside = O.const(extrapolation_value or 0.0, "float32")
+
+    def element(*indices: Any) -> PrimExpr:
+        out = dict(zip(layout, indices, strict=True))
+        box, checks, along = out["N"], [], []
+        for axis, letter in enumerate("HW"):
+            last = O.cast("float32", O.subtract(sizes[letter], 1))
+            low, high = (O.cast("float32", boxes(box, axis + side)) for side in (0, 2))
+            if target[letter] > 1:
+                step = O.div(O.multiply(O.subtract(high, low), last), float(target[letter] - 1))
+                at = O.add(O.multiply(low, last), O.multiply(out[letter].astype("float32"), step))
+            else:
+                at = O.multiply(O.multiply(O.add(low, high), last), O.const(0.5, "float32"))
+            checks += [O.less_equal(0.0, at), O.less_equal(at, last)]
+            kind = "linear" if method == "bilinear" else method
+            along.append(_taps(at, O.cast("int64", sizes[letter]), kind, "round", -0.5))
+        image = O.cast("int64", box_indices(box))
+        total: PrimExpr = O.const(0.0, "float32")
+        for taps in itertools.product(*along):
+            place = {**out, "N": image, "H": taps[0][0], "W": taps[1][0]}
+            value = data(*[place[letter] for letter in layout]).astype("float32")
+            for _, weight in taps:
+                value = value if weight is None else value * weight
+            total = O.add(total, value)
+        return O.cast(dtype, O.select(I.all(*checks), total, outside))
+
+    shape = {**sizes, **target, "N": box_indices.shape[0]}
+    return compute([shape[letter] for letter in layout], element, "crop_and_resize", "injective")
+
+
+def dilation2d_nchw(
+    input: Tensor, filter: Tensor, stride: Any, padding: Any, dilations: Any,
+    out_dtype: object | None = None,
+) -> Tensor:  # fmt: skip
+    """Grayscale dilation: the largest sum of an element and the filter (channels, height, width)
+    over it.  Padding counts as zeros."""
+    steps, spread = per_axis(stride, 2, "stride"), per_axis(dilations, 2, "dilations")
+    taps = int_list(list(filter.shape[1:]))
+    before, after = both_sides(padding, 2, taps, spread)
+    padded = pad(input, [0, 0, *before], [0, 0, *after], name="pad_temp")
+    dtype = input.dtype if out_dtype in (None, "", "void") else out_dtype
+    sizes = [
+        simplify(O.add(O.floordiv(O.subtract(size, (tap - 1) * apart + 1), step), 1))
+        for size, tap, apart, step in zip(padded.shape[2:], taps, spread, steps, strict=True)
+    ]
+    ry, rx = reduce_axis((0, taps[0]), "ry"), reduce_axis((0, taps[1]), "rx")
+
+    def element(n: Any, c: Any, y: Any, x: Any) -> PrimExpr:
+        place = [
+            O.add(O.multiply(at, step), O.multiply(tap.var, apart))
+            for at, step, tap, apart in zip((y, x), steps, (ry, rx), spread, strict=True)
+        ]
+        value = O.cast(dtype, padded(n, c, *place))
+        return te_max(O.add(value, O.cast(dtype, filter(c, ry.var, rx.var))), axis=[ry, rx])
+
+    return compute([*input.shape[:2], *sizes], element, "dilation2d_nchw", "dilation2d_nchw")
+
+
+def dilation2d_nhwc(
+    input: Tensor, filter: Tensor, stride: Any, padding: Any, dilations: Any,
+    out_dtype: object | None = None,
+) -> Tensor:  # fmt: skip
+    """As `dilation2d_nchw`, channels last: filter (height, width, channels)."""
+    moved, taps = transpose(input, [0, 3, 1, 2]), transpose(filter, [2, 0, 1])
+    made = dilation2d_nchw(moved, taps, stride, padding, dilations, out_dtype)
+    return transpose(made, [0, 2, 3, 1])

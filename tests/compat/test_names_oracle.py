@@ -32,8 +32,64 @@ _REMOTE = "measures on other machines, over TVM's RPC: there a user's own PyRunn
 _NO_LAYOUTS = "rewrites weights' layouts, which compiling chooses here before tuning"
 _INTRINSICS = "tiles for tensor intrinsics, which default schedules use and rules do not yet"
 _INTERNAL = "a part of how TVM is built that programs do not name"
+_BITS = "packs numbers of few bits, which Relax does not have"
+_WINOGRAD = "Winograd's transforms are made from NHWC, and chosen by the compiler"
+_BLOCKS = "channels in blocks are the compiler's choice; conv2d_NCHWc is there"
+_RECURRENT = "importers write recurrent layers as Relax"
+_QUANTIZED = "quantisation is relax.op.quantize and dequantize"
+_EITHER = "topi's own name runs on a GPU as well"
 
 LEFT_OUT: dict[str, dict[str, str]] = {
+    "topi": {
+        **dict.fromkeys(
+            "InvalidShapeError binary_search const_vector dyn_tile get_const_tuple make_idx "
+            "within_index".split(),
+            _INTERNAL,
+        ),
+        "fixed_point_multiply_per_axis": _QUANTIZED,
+        "sparse_reshape": "sparse tensors are not of Relax; sparse_to_dense is there",
+    },
+    "topi.nn": {
+        **dict.fromkeys(
+            "Workload conv2d_transpose_nchw_preprocess conv3d_transpose_ncdhw_preprocess "
+            "declaration_conv2d_transpose_impl declaration_conv3d_transpose_impl get_pad_tuple "
+            "get_pad_tuple1d get_pad_tuple3d get_pad_tuple_generic get_padded_shape "
+            "softmax_common".split(),
+            _INTERNAL,
+        ),
+        **dict.fromkeys(
+            "binarize_pack binary_dense bitpack bitserial_conv2d_nchw bitserial_conv2d_nhwc "
+            "bitserial_dense".split(),
+            _BITS,
+        ),
+        **dict.fromkeys(
+            "conv2d_winograd_nchw conv2d_winograd_nchw_without_weight_transform "
+            "conv2d_winograd_nhwc_without_weight_transform conv2d_winograd_weight_transform "
+            "conv3d_winograd_weight_transform winograd_transform_matrices".split(),
+            _WINOGRAD,
+        ),
+        **dict.fromkeys(
+            "conv2d_NCHWc_OIHWo conv2d_NCHWc_int8 dense_pack depthwise_conv2d_NCHWc".split(),
+            _BLOCKS,
+        ),
+        **dict.fromkeys(("simulated_dequantize", "simulated_quantize"), _QUANTIZED),
+        "lstm": _RECURRENT,
+    },
+    "topi.image": dict.fromkeys(
+        "can_convert_multiply_to_intdiv get_1d_indices get_1d_pixel get_2d_indices get_2d_pixel "
+        "get_3d_indices get_3d_pixel get_closest_index get_inx".split(),
+        _INTERNAL,
+    ),
+    "topi.vision": dict.fromkeys(
+        "binary_search collect_selected_indices collect_selected_indices_and_scores "
+        "run_all_class_nms".split(),
+        _INTERNAL,
+    ),
+    "topi.gpu": {
+        **dict.fromkeys(("argsort_thrust", "sort_thrust", "topk_thrust"), _LIBRARY),
+        **dict.fromkeys(("scatter_elements", "scatter_nd", "searchsorted"), _EITHER),
+        "sort_ir": _INTERNAL,
+    },
     "relax.transform": {
         "IPCAllReduceRewrite": _SEVERAL_DEVICES,
         "LowerGPUIPCAllocStorage": _SEVERAL_DEVICES,

@@ -75,7 +75,7 @@ def test_modules_are_compared_by_what_they_say() -> None:
 
 
 def test_modules_are_compared_by_the_ffi() -> None:
-    """As the tutorial "TensorIR Creation" does, where structure is compared by the FFI's library."""
+    """As in the tutorial "TensorIR Creation", which leaves comparing to the FFI's library."""
     import tvm_ffi
 
     assert tvm_ffi.structural_equal(Scale, ScaleRemapped)

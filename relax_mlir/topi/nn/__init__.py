@@ -18,6 +18,7 @@ from relax_mlir.topi.nn.backward import (
     avg_pool2d_backward,
     max_pool2d_backward,
     nll_loss_backward,
+    pool_grad,
 )
 from relax_mlir.topi.nn.conv import (
     conv,
@@ -106,10 +107,11 @@ __all__ = [
     "group_conv2d_nhwc", "group_conv2d_transpose_nchw", "group_conv3d_transpose_ncdhw",
     "group_norm", "instance_norm", "layer_norm", "leaky_relu", "log_softmax", "lrn", "matmul",
     "max_pool2d_backward", "mirror_pad", "nll_loss", "nll_loss_backward", "pad",
-    "pixel_shuffle", "pool1d", "pool2d", "pool3d", "prelu", "reflect_pad", "relu", "relu6",
-    "replicate_pad", "rms_norm", "scale_shift_nchw", "scale_shift_nchwc", "scale_shift_nhwc",
-    "selu", "silu", "softmax", "softplus", "space_to_batch_nd", "space_to_depth",
-    "transform_weight", "unpack_NCHWc_to_nchw", "upsampling", "upsampling3d", "weight_panels",
+    "pixel_shuffle", "pool1d", "pool2d", "pool3d", "pool_grad", "prelu", "reflect_pad", "relu",
+    "relu6", "replicate_pad", "rms_norm", "scale_shift_nchw", "scale_shift_nchwc",
+    "scale_shift_nhwc", "selu", "silu", "softmax", "softplus", "space_to_batch_nd",
+    "space_to_depth", "transform_weight", "unpack_NCHWc_to_nchw", "upsampling", "upsampling3d",
+    "weight_panels",
 ]  # fmt: skip
 
 __getattr__ = names_on_demand(

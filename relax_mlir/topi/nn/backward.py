@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import ExitStack
 from typing import Any
 
+from relax_mlir.errors import Error
 from relax_mlir.te.operation import compute, imperative
 from relax_mlir.te.tensor import Tensor
 from relax_mlir.tir import intrinsics as I
@@ -116,6 +117,18 @@ def avg_pool2d_backward(
 
     described = [(data.shape, data.dtype)]
     return imperative(described, [output_grad, data], emit, "avg_pool2d_backward")
+
+
+def pool_grad(
+    grads: Tensor, data: Tensor, kernel: Any, stride: Any, padding: Any, pool_type: str,
+    ceil_mode: bool = False, count_include_pad: bool = True, layout: str = "NCHW",
+) -> Tensor:  # fmt: skip
+    """The gradient of pool2d, of "max" or "avg"; the shape of `grads` says what ceil_mode did."""
+    if pool_type == "max":
+        return max_pool2d_backward(grads, data, kernel, stride, padding, 1, layout)
+    if pool_type != "avg":
+        raise Error(f"pool_grad: pool_type is max or avg, not {pool_type}")
+    return avg_pool2d_backward(grads, data, kernel, stride, padding, 1, count_include_pad, layout)
 
 
 def nll_loss_backward(

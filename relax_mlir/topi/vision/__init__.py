@@ -6,7 +6,13 @@ from relax_mlir.topi.vision.nms import (
     get_valid_counts,
     non_max_suppression,
 )
-from relax_mlir.topi.vision.roi import roi_align, roi_pool
+from relax_mlir.topi.vision.roi import (
+    roi_align,
+    roi_align_nchw,
+    roi_align_nhwc,
+    roi_pool,
+    roi_pool_nchw,
+)
 
 __all__ = [
     "all_class_non_max_suppression",
@@ -14,5 +20,8 @@ __all__ = [
     "multibox_transform_loc",
     "non_max_suppression",
     "roi_align",
+    "roi_align_nchw",
+    "roi_align_nhwc",
     "roi_pool",
+    "roi_pool_nchw",
 ]

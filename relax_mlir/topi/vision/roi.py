@@ -183,3 +183,20 @@ def _part(
     index = O.cast("float32", out["HW"[axis]])
     start, end = I.floor(index * part) + first, I.ceil((index + 1.0) * part) + first
     return O.cast("int64", start), O.cast("int64", end)
+
+
+def roi_align_nchw(data: Tensor, rois: Tensor, pooled_size: Any, spatial_scale: float, mode: str,
+                   sample_ratio: int = -1, aligned: bool = False) -> Tensor:  # fmt: skip
+    """roi_align of images in NCHW; mode is "avg" or "max"."""
+    return roi_align(data, rois, pooled_size, spatial_scale, mode, sample_ratio, aligned, "NCHW")
+
+
+def roi_align_nhwc(data: Tensor, rois: Tensor, pooled_size: Any, spatial_scale: float, mode: str,
+                   sample_ratio: int = -1, aligned: bool = False) -> Tensor:  # fmt: skip
+    """roi_align of images in NHWC; mode is "avg" or "max"."""
+    return roi_align(data, rois, pooled_size, spatial_scale, mode, sample_ratio, aligned, "NHWC")
+
+
+def roi_pool_nchw(data: Tensor, rois: Tensor, pooled_size: Any, spatial_scale: float) -> Tensor:
+    """roi_pool of images in NCHW."""
+    return roi_pool(data, rois, pooled_size, spatial_scale, "NCHW")
