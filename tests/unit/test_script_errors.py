@@ -165,6 +165,22 @@ def test_mistakes_in_a_module():
         from_source("@I.ir_module\nclass M:\n    while True:\n        pass")
 
 
+def test_calls_of_functions_whose_result_is_not_annotated():
+    program = (
+        "@I.ir_module\nclass M:\n"
+        "    @R.function\n    def f(x: R.Tensor((4,))):\n        return M.g(x, x)\n"
+        "    @R.function\n    def g(x: R.Tensor((4,))):\n        return x\n"
+    )
+    with pytest.raises(ParseError, match="'g' takes 1 arguments, 2 given") as caught:
+        from_source(program)
+    assert caught.value.span.line == 5
+
+
+def test_a_program_without_a_function():
+    with pytest.raises(ParseError, match=r"^p\.py:1:1: the program defines no function"):
+        from_source("x = 3\n", file="p.py")
+
+
 def test_a_private_function_has_no_global_symbol():
     with pytest.raises(ParseError, match="private function cannot have a global_symbol"):
         from_source("@T.prim_func(private=True)\ndef f():\n    T.func_attr({'global_symbol': 'f'})")

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from types import FrameType, FunctionType
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from relax_mlir.errors import Error, ParseError
+from relax_mlir.errors import Error, ParseError, Span
 from relax_mlir.script.parser import source as sources
 from relax_mlir.script.parser.environment import Environment, VariableTable, calling_frame
 from relax_mlir.script.parser.evaluator import Evaluator, bind
@@ -387,7 +387,8 @@ def _parse_text(source: Source, environment: Environment, check: bool) -> IRModu
     seen = environment.with_names(names.snapshot()[0])
     parsed = [_parse_function(source, node, seen, check) for node in functions]
     if module is None and not parsed:
-        raise ParseError("the program defines no function and no module")
+        place = Span(source.file, 1, 1, source.lines[0] if source.lines else None)
+        raise ParseError("the program defines no function and no module", span=place)
     if module is None and len(parsed) == 1:
         return parsed[0]
     from relax_mlir.ir.module import IRModule

@@ -28,6 +28,7 @@ from relax_mlir.relax.expr import (
 from relax_mlir.relax.local_functions import own_variable
 from relax_mlir.relax.struct_info import (
     FuncType,
+    ObjectType,
     StructInfo,
     TupleType,
     from_mlir_type,
@@ -158,12 +159,10 @@ class RelaxParser(DialectParser):
 
     # -- the signature ------------------------------------------------------------------------
 
-    def declare(self) -> FuncType | None:
-        """The type of the function; None when its result is not annotated."""
+    def declare(self) -> FuncType:
+        """The type of the function; its result is any object when it is not annotated."""
         self._signature()
-        if self.ret_type is None:
-            return None
-        return FuncType([p.struct_info for p in self.params], self.ret_type)
+        return FuncType([p.struct_info for p in self.params], self.ret_type or ObjectType())
 
     def _signature(self) -> None:
         if self.params or self.ret_type is not None:
