@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from math import prod
 
 from relax_mlir.dialects import dims
 from relax_mlir.dialects.relax import types
@@ -13,6 +14,7 @@ from relax_mlir.lowering.relax_to_host.host_function import (
     HostFunction,
     operation,
 )
+from relax_mlir.lowering.relax_to_host.lift_temporaries import lent_temporaries
 from relax_mlir.lowering.relax_to_host.objects import (
     as_tensor,
     call_global,
@@ -59,7 +61,9 @@ class _KernelCall:
         kernel = self.host.context.kernels.get(self.callee)
         if kernel is None:
             raise self.host.error(self.op, f"the module has no TensorIR function @{self.callee}")
+        lent = lent_temporaries(kernel)
         specs = read_signature(kernel)
+        specs = specs[: len(specs) - len(lent)]
         kinds = ir.FunctionType(ir.TypeAttr(kernel.attributes["function_type"]).value).inputs
         if len(specs) != len(tensors) + len(scalars):
             raise self.host.error(
@@ -69,8 +73,10 @@ class _KernelCall:
             )
         for index, (value, spec, kind) in enumerate(zip(tensors, specs, kinds, strict=False)):
             self._add_tensor(index, value, spec, kind)
-        for value, kind in zip(scalars, kinds[len(tensors) :], strict=True):
+        for value, kind in zip(scalars, kinds[len(tensors) : len(specs)], strict=True):
             self._add_scalar(self.host.values.value(value), kind)
+        for index, kind in enumerate(lent):
+            self._lend(index, kind)
         self._match_deferred(specs[len(tensors) :], scalars)
         text = self.host.text
         operands, kinds_text = ", ".join(self.operands), ", ".join(self.kinds)
@@ -96,6 +102,13 @@ class _KernelCall:
                     f"{where}: dimension {axis}", wanted, value.dims[axis], value.sizes[axis]
                 )
         self.operands.append(kernel_argument(self.host.text, value, kind))
+        self.kinds.append(str(kind))
+
+    def _lend(self, index: int, kind: ir.MemRefType) -> None:
+        text, data = self.host.text, self.host.lent_memory(self.op, index)
+        sizes = [text.constant(size) for size in kind.shape]
+        strides = [text.constant(prod(kind.shape[axis + 1 :])) for axis in range(kind.rank)]
+        self.operands.append(text.memref(data, sizes, strides, str(kind)))
         self.kinds.append(str(kind))
 
     def _match(self, where: str, wanted: dims.Dim, given: dims.Dim, size: str) -> None:

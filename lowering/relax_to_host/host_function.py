@@ -26,7 +26,10 @@ from relax_mlir.lowering.relax_to_host.recursion import (
 from relax_mlir.lowering.relax_to_host.values import Value
 from relax_mlir.lowering.relax_to_host.workspace import (
     ALIGNMENT,
+    Placement,
     WorkspacePlan,
+    lent_key,
+    lent_memory,
     plan_workspace,
     temporaries,
 )
@@ -215,7 +218,8 @@ class HostFunction:
     # -- memory -------------------------------------------------------------------------------
     def _allocate_workspace(self) -> None:
         kept = temporaries(self.op, self.liveness, self.values.knows)
-        self._plan = plan_workspace(kept)
+        lent = lent_memory(self.op, self.liveness, self.context.kernels)
+        self._plan = plan_workspace([*kept, *lent])
         plan, text = self._plan, self.text
         if plan.empty:
             return
@@ -297,10 +301,16 @@ class HostFunction:
         place = self._plan.places.get((result, index))
         if place is None:
             return self.new_tensor(info.dims, info.dtype, self.owned_slot(result))
+        return TensorValue(self._placed(place), self.sizes(info.dims), info.dtype, info.dims)
+
+    def lent_memory(self, op: ir.Operation, index: int) -> str:
+        """The memory for temporary number `index` of the kernel that an operation calls."""
+        return self._placed(self._plan.places[lent_key(op, index)])
+
+    def _placed(self, place: Placement) -> str:
         base = self._workspace if place.token is None else self._tokens[place.token]
         # Without a workspace every temporary is empty.
-        data = self.text.null() if base is None else self.text.offset(base, place.offset)
-        return TensorValue(data, self.sizes(info.dims), info.dtype, info.dims)
+        return self.text.null() if base is None else self.text.offset(base, place.offset)
 
     def sizes(self, shape: Iterable[dims.Dim]) -> list[str]:
         return [self.values.value(dim) for dim in shape]

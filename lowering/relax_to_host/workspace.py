@@ -8,17 +8,27 @@ expression that is no longer alive.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from relax_mlir.dialects import dims
 from relax_mlir.dialects.relax import types
 from relax_mlir.dialects.relax.calls import outputs_of
-from relax_mlir.lowering.relax.functions import walk
+from relax_mlir.lowering.relax.functions import callee_of, walk
+from relax_mlir.lowering.relax_to_host.lift_temporaries import LENDING_CALLS, lent_temporaries
 from relax_mlir.lowering.relax_to_host.liveness import Liveness
+from relax_mlir.lowering.to_llvm.free_temporaries import static_bytes
 from relax_mlir.mlir import ir
 
-__all__ = ["Placement", "Temporary", "WorkspacePlan", "plan_workspace", "temporaries"]
+__all__ = [
+    "Placement",
+    "Temporary",
+    "WorkspacePlan",
+    "lent_key",
+    "lent_memory",
+    "plan_workspace",
+    "temporaries",
+]
 
 ALIGNMENT = 64
 # Graphs with more temporaries than this are not repaired: placing takes quadratic time.
@@ -79,6 +89,25 @@ def temporaries(
             if known(size):
                 found.append(Temporary((result, index), size, first, last))
     return found
+
+
+def lent_memory(
+    function: ir.Operation, liveness: Liveness, kernels: Mapping[str, ir.Operation]
+) -> list[Temporary]:
+    """The temporaries of the kernels that a function calls, each alive during the call alone."""
+    found: list[Temporary] = []
+    for op in walk(function):
+        kernel = kernels.get(callee_of(op)) if op.name in LENDING_CALLS else None
+        for index, kind in enumerate(lent_temporaries(kernel) if kernel is not None else ()):
+            size, at = static_bytes(kind), liveness.position(op)
+            assert size is not None
+            found.append(Temporary(lent_key(op, index), size, at, at))
+    return found
+
+
+def lent_key(op: ir.Operation, index: int) -> object:
+    """What temporary number `index` of the kernel that an operation calls is filed under."""
+    return op.results[0], "lent", index
 
 
 def plan_workspace(temporaries: Iterable[Temporary]) -> WorkspacePlan:

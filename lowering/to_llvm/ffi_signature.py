@@ -27,6 +27,12 @@ def is_prim_func(op: ir.Operation) -> bool:
     return op.name == "func.func" and "tir.attrs" in op.attributes and len(op.regions[0].blocks) > 0
 
 
+def is_private(op: ir.Operation) -> bool:
+    """True for a function that is seen in its module only."""
+    visibility = op.attributes.get("sym_visibility", None)
+    return visibility is not None and ir.StringAttr(visibility).value == "private"
+
+
 def _string(attributes: ir.DictAttr, key: str) -> str | None:
     return ir.StringAttr(attributes[key]).value if key in attributes else None
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from relax_mlir.lowering.passes import ModuleState, Pass, register_pass
 from relax_mlir.mlir import arith, ir, memref, operations_named, scf
 
-__all__ = ["FreeTemporaries"]
+__all__ = ["FreeTemporaries", "parallel_body", "static_bytes", "stays_in_block"]
 
 _VIEWS = (
     "memref.subview",
@@ -50,23 +50,23 @@ class FreeTemporaries(Pass):
         allocations = [
             op
             for op in operations_named(function, ("memref.alloc",))
-            if _stays(op.result, op.block)
+            if stays_in_block(op.result, op.block)
         ]
         checks = operations_named(function, ("cf.assert",))
         entry = function.regions[0].blocks[0]
         budget = self.stack_limit
         for op in allocations:
-            size = _bytes(op)
+            size = static_bytes(op.result.type)
             if size is not None and size <= min(self.stack_bytes, budget):
                 budget -= size
-                _move_to_stack(op, _parallel_body(op) or entry)
+                _move_to_stack(op, parallel_body(op) or entry)
             else:
                 _free_at_end(op)
         for check in checks:
             _free_in_front(check)
 
 
-def _stays(value: ir.Value, block: ir.Block) -> bool:
+def stays_in_block(value: ir.Value, block: ir.Block) -> bool:
     """Whether a buffer is neither freed nor handed out of the block it was allocated in."""
     for use in value.uses:
         user = use.owner.operation
@@ -74,21 +74,21 @@ def _stays(value: ir.Value, block: ir.Block) -> bool:
             return False
         if user.name.startswith("cf.") or user.name == "builtin.unrealized_conversion_cast":
             return False
-        if user.name in _VIEWS and not _stays(user.results[0], block):
+        if user.name in _VIEWS and not stays_in_block(user.results[0], block):
             return False
     return True
 
 
-def _bytes(op: ir.Operation) -> int | None:
-    """Size of an allocation, None if it is only known at run time."""
-    type_ = ir.MemRefType(op.result.type)
+def static_bytes(kind: ir.Type) -> int | None:
+    """Size of a buffer of a memref type, None if it is only known at run time."""
+    type_ = ir.MemRefType(kind)
     element = type_.element_type
     if not type_.has_static_shape or not isinstance(element, (ir.FloatType, ir.IntegerType)):
         return None
     return math.prod(type_.shape) * ((element.width + 7) // 8)
 
 
-def _parallel_body(op: ir.Operation) -> ir.Block | None:
+def parallel_body(op: ir.Operation) -> ir.Block | None:
     """The body of the innermost parallel loop around an operation."""
     outer = op.parent
     while outer is not None:

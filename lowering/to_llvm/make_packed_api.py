@@ -23,6 +23,7 @@ from relax_mlir.lowering.to_llvm.ffi_dims import DimensionValues
 from relax_mlir.lowering.to_llvm.ffi_signature import (
     MAY_RAISE,
     is_prim_func,
+    is_private,
     read_signature,
     symbol_name,
 )
@@ -50,17 +51,10 @@ class MakePackedAPI(Pass):
         text = ModuleText()
         on_device = DEVICE_KERNELS in state.module.operation.attributes
         for op in functions:
-            if not _is_private(op):
+            if not is_private(op):
                 _write_wrapper(text, op, on_device)
         hide_kernels(state)
         add_text(state, text)
-
-
-def _is_private(op: ir.Operation) -> bool:
-    return (
-        "sym_visibility" in op.attributes
-        and ir.StringAttr(op.attributes["sym_visibility"]).value == "private"
-    )
 
 
 def kernel_symbols(state: ModuleState) -> dict[str, ir.Operation]:

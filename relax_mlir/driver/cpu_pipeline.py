@@ -26,7 +26,7 @@ KERNELS = (
     "tir-check-bounds,tir-bool-to-byte,tir-lower-pointers,tir-to-linalg,tir-decompose-reduction,"
     "tir-plan-buffer-allocation,tir-compact-buffer-allocation,tir-to-scf,tir-lower-asserts,"
     "scf-promote-accumulators,tir-lower-calls,linalg-fuse-elementwise,linalg-to-vector,"
-    "memref-check-allocations"
+    "memref-check-allocations,memref-lift-temporaries"
 )
 HOST = "relax-lambda-lift,relax-resolve-closures,tir-make-packed-api,relax-to-host"
 CPU_BUILD_PIPELINE = f"builtin.module({KERNELS},{HOST},{CPU_PIPELINE})"
