@@ -1,4 +1,5 @@
-"""What is timed on a GPU: Relax functions with default schedules, and the same by torch."""
+"""What is timed on a GPU: Relax functions with default schedules, or with their own as the programs
+that the project started from have; and the same by torch."""
 
 from __future__ import annotations
 
@@ -9,8 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from relax_mlir import dlight, relax
 from relax_mlir.ir import IRModule
 from relax_mlir.script import from_source
+from relax_mlir.target import Target
+from relax_mlir.tir.schedule import Schedule
 
 __all__ = ["GPU_PROBLEMS", "RESOURCE_PROBLEMS", "GpuProblem"]
 
@@ -20,10 +24,11 @@ Torch = Callable[..., Any]
 
 @dataclass(frozen=True)
 class GpuProblem:
-    """`expression` (in TVMScript) of parameters `x`, `y`, `z` of a dtype and these shapes.
+    """`expression` (in TVMScript) of parameters `x`, `y`, `z`, `v`, `w` of a dtype and shapes.
 
     numpy and torch compute the same, torch given the module first.  flops: floating-point
     operations at least.  tolerance: the largest difference allowed, over the largest value.
+    prepare: what the program does to its module before it is compiled.
     """
 
     name: str
@@ -35,6 +40,7 @@ class GpuProblem:
     dtype: str = "float32"
     flops: float = 0.0
     tolerance: float = 1e-4
+    prepare: Callable[[IRModule], IRModule] | None = None
 
     @property
     def moved(self) -> float:
@@ -48,14 +54,14 @@ class GpuProblem:
     def module(self) -> IRModule:
         parameters = ", ".join(
             f'{name}: R.Tensor({shape}, "{self.dtype}")'
-            for name, shape in zip("xyz", self.shapes, strict=False)
+            for name, shape in zip("xyzvw", self.shapes, strict=False)
         )
         found = from_source(
             "@I.ir_module\nclass Module:\n    @R.function\n"
             f"    def main({parameters}):\n        lv = {self.expression}\n        return lv\n"
         )
         assert isinstance(found, IRModule)
-        return found
+        return found if self.prepare is None else self.prepare(found)
 
     def reference(self, *inputs: np.ndarray) -> np.ndarray:
         """The result in float32."""
@@ -139,6 +145,30 @@ def _gemv(size: int, dtype: str) -> GpuProblem:
     )
 
 
+def _bind_add(module: IRModule) -> IRModule:
+    """Elements of a vector over blocks and threads, two a thread."""
+    sch = Schedule(relax.transform.LegalizeOps()(module))
+    sch.work_on("add")
+    (loop,) = sch.get_loops(sch.get_block("T_add"))
+    block, own, thread = sch.split(loop, factors=[None, 2, 256])
+    sch.reorder(block, thread, own)
+    sch.bind(block, "blockIdx.x")
+    sch.bind(thread, "threadIdx.x")
+    return sch.mod
+
+
+def _by_dlight(module: IRModule) -> IRModule:
+    """The rules that the deployment of a model names."""
+    with Target("cuda"):
+        rules = dlight.ApplyDefaultSchedule(dlight.gpu.Matmul(), dlight.gpu.Fallback())
+        return rules(relax.get_pipeline("zero")(module))
+
+
+def _mlp(x: Any, w0: Any, b0: Any, w1: Any, b1: Any) -> Any:
+    hidden = x @ w0.T + b0
+    return (hidden * (hidden > 0)) @ w1.T + b1
+
+
 _WIDE = (4096, 4096)
 GPU_PROBLEMS = [
     _matmul(1024, "float32"),
@@ -191,6 +221,27 @@ GPU_PROBLEMS = [
         lambda x, y, z: np.maximum(x @ y, 0) @ z,
         lambda torch, x, y, z: torch.relu(x @ y) @ z,
         flops=2.0 * 64 * 256 * (784 + 10),
+    ),
+    GpuProblem(
+        "bound add of one, 2^24",
+        'R.add(x, R.const(1, "float32"))',
+        ((1 << 24,),),
+        (1 << 24,),
+        lambda x: x + 1,
+        lambda _, x: x + 1,
+        tolerance=0.0,
+        prepare=_bind_add,
+    ),
+    GpuProblem(
+        "MLP 784-256-10 of 1, by dlight",
+        "R.add(R.matmul(R.nn.relu(R.add(R.matmul(x, R.permute_dims(y)), z)), "
+        "R.permute_dims(v)), w)",
+        ((1, 784), (256, 784), (256,), (10, 256), (10,)),
+        (1, 10),
+        _mlp,
+        lambda _, *tensors: _mlp(*tensors),
+        flops=2.0 * 256 * (784 + 10),
+        prepare=_by_dlight,
     ),
 ]
 

@@ -45,6 +45,16 @@ from relax_mlir.tir.schedule.state import add_access, alloc_buffer, new_loop
 __all__ = ["LowerTensorCores"]
 
 _WMMA = "wmma."
+_WMMA_FACTORS = {"f16": "fp16", "bf16": "bf16", "i8": "int8"}
+"""Element of WMMA's operands -> the name of `ptx_mma` for it."""
+_PAIRS = ((16, 16), (32, 16), (16, 32), (16, 8), (8, 16))
+_WMMA_TILES = {
+    "f16": _PAIRS,
+    "bf16": _PAIRS,
+    "i8": ((16, 16),),
+    "sums": ((16, 16), (32, 8), (8, 32)),
+}
+"""What tiles WMMA's operands, by their element, and sums have in memory."""
 _SHARED = "shared"
 
 
@@ -119,12 +129,12 @@ class _Lowering:
 
     def _require_wmma_tile(self, buffer: ir.Value, scope: str, tile: tuple[int, int]) -> None:
         element = ir.MemRefType(buffer.type).element_type
-        is_operand = not scope.endswith("accumulator")
-        if tile != (16, 16) or (is_operand and not isinstance(element, ir.F16Type)):
+        kind = "sums" if scope.endswith("accumulator") else str(element)
+        if tile not in _WMMA_TILES.get(kind, ()):
             raise CompileError(
                 f"{function_name(self.function)}: {describe(buffer)} has WMMA tiles of "
-                f"{tile[0]} x {tile[1]} {element}; those of 16 x 16 with float16 operands are "
-                "compiled",
+                f"{tile[0]} x {tile[1]} {element}; those of m16n16k16, and without int8 "
+                "of m32n8k16 and m8n32k16, with operands of float16, bfloat16 or int8 are compiled",
                 hint="use the shape m16n16k16, or the mma intrinsics, which have more dtypes",
             )
 
@@ -187,21 +197,23 @@ class _Lowering:
         source = linear_place(pointer_place(pointer), integer_index(steps))
         self.load_matrices(source, registers, transpose=trans)
 
-    def load_matrices(self, source: Place, registers: Place, *, transpose: bool) -> None:
-        """`ldmatrix` of four matrices of eight rows of 16 bytes: `source` is this thread's row."""
+    def load_matrices(
+        self, source: Place, registers: Place, count: int = 4, *, transpose: bool
+    ) -> None:
+        """`ldmatrix` of matrices of eight rows of 16 bytes: `source` is this thread's row."""
         _into_shared_space(source.buffer)
         element = ir.MemRefType(source.buffer.type).element_type
         lanes = 32 // _bits(element)
         made = ir.Operation.create(
             "nvgpu.ldmatrix",
-            results=[ir.VectorType.get([4, lanes], element)],
+            results=[ir.VectorType.get([count, lanes], element)],
             operands=[source.buffer, *self.indices(source)],
             attributes={
                 "transpose": ir.BoolAttr.get(transpose),
-                "numTiles": ir.IntegerAttr.get(ir.IntegerType.get_signless(32), 4),
+                "numTiles": ir.IntegerAttr.get(ir.IntegerType.get_signless(32), count),
             },
         )
-        flat = ir.VectorType.get([4 * lanes], element)
+        flat = ir.VectorType.get([count * lanes], element)
         self.store(vector.shape_cast(flat, made.results[0]), registers)
 
     def mma(self, op: ir.Operation) -> None:
@@ -266,33 +278,82 @@ class _Lowering:
         self.fill_with(place, value)
 
     def wmma_load(self, op: ir.Operation) -> None:
+        """Of tiles of 8 rows the product is made transposed, as are their operands: B is the first
+        factor there, read by the other order of its elements."""
         operands = list(op.operands)
         target, pointer = operands[0], operands[5]
+        m, n = (integer_index(v).constant for v in operands[1:3])
         layout = ir.StringAttr(list(ir.ArrayAttr(op.attributes["literals"]))[-1]).value
         fragment = view_place(target).buffer
         scope = ir.StringAttr(fragment.owner.operation.attributes["scope"]).value
         source, lane = pointer_place(pointer), leaf(self.lane(op))
-        is_b, by_columns = scope.endswith("matrix_b"), layout == "col_major"
+        is_b, swaps = scope.endswith("matrix_b"), m == _FEW
+        is_second, by_columns = is_b != swaps, (layout == "col_major") != swaps
         registers = self.registers(op, target, None)
-        half = mod(floordiv(lane, Index({}, 16)), Index({}, 2))
-        eight = mod(floordiv(lane, Index({}, 8)), Index({}, 2))
-        # The rows that are loaded are those of memory, which has the columns of a matrix there.
-        if by_columns:
-            row, column = half * 8 + mod(lane, Index({}, 8)), eight * 8
-        else:
-            row, column = mod(lane, Index({}, 16)), half * 8
-        self.load_matrices(source.moved(row, column), registers, transpose=is_b != by_columns)
+        if _bits(ir.MemRefType(registers.buffer.type).element_type) == 8:
+            self.load_bytes(source, registers, lane, by_products=is_b == by_columns)
+            return
+        extent = n if is_b else m
+        for part in range(-(-extent // 16)):
+            start = (16 * part, 0) if is_second == by_columns else (0, 16 * part)
+            row, column = _row_of_lane(lane, by_columns, extent)
+            self.load_matrices(
+                source.moved(row + start[0], column + start[1]),
+                registers.moved(8 * part),
+                min(4, extent // 4),
+                transpose=is_second != by_columns,
+            )
+
+    def load_bytes(
+        self, source: Place, registers: Place, lane: Index, *, by_products: bool
+    ) -> None:
+        """A tile of bytes, of which `ldmatrix` would move pairs: a thread has four that follow each
+        other along the products, in two rows of A or columns of B.  `by_products` says that those
+        lie beside each other in memory."""
+        four = Index({}, 4)
+        row, first = floordiv(lane, four), mod(lane, four) * 4
+        for below in (0, 1):
+            if by_products:
+                place = source.moved(row + 8 * below, first)
+                self.store(self.load(place, 4), registers.moved(4 * below))
+                continue
+            for number in range(4):
+                place = source.moved(first + number, row + 8 * below)
+                byte = memref.load(place.buffer, self.indices(place))
+                memref.store(
+                    byte, registers.buffer, self.indices(registers.moved(4 * below + number))
+                )
 
     def wmma_store(self, op: ir.Operation) -> None:
         operands = list(op.operands)
-        place = self.registers(op, operands[0], None)
-        self.store_tile(op, pointer_place(operands[5]), place)
+        place, target = self.registers(op, operands[0], None), pointer_place(operands[5])
+        m, n = (integer_index(v).constant for v in operands[1:3])
+        if m == n:
+            self.store_tile(op, target, place)
+            return
+        row, column = self.row_and_column(leaf(self.lane(op)))
+        for number in range(4):  # eight rows of sums, or columns where they are transposed
+            pair = self.load(place.moved(2 * number), 2)
+            long = row + 8 * number
+            if n == _FEW:
+                at = target.moved(long, column)
+                vector.StoreOp(pair, at.buffer, self.indices(at))
+                continue
+            for lane in (0, 1):
+                at = target.moved(column + lane, long)
+                memref.store(vector.extract(pair, [], [lane]), at.buffer, self.indices(at))
 
     def wmma_multiply(self, op: ir.Operation) -> None:
         operands = list(op.operands)
         c, a, b = (self.registers(op, operands[n], None) for n in (0, 2, 4))
-        self.multiply(op, "m16n8k16", "fp16", [a, b, c])
-        self.multiply(op, "m16n8k16", "fp16", [a, b.moved(4), c.moved(4)])
+        kind = _WMMA_FACTORS[str(ir.MemRefType(a.buffer.type).element_type)]
+        sizes = [ir.MemRefType(factor.buffer.type).shape[-1] for factor in (a, b)]
+        if sizes[0] < sizes[1]:
+            a, b = b, a
+        step = (0, 4) if sizes[0] == sizes[1] else (8, 0)
+        for part in (0, 1):
+            factors = (a.moved(step[0] * part), b.moved(step[1] * part))
+            self.multiply(op, "m16n8k16", kind, [*factors, c.moved(4 * part)])
 
     # -- buffers ------------------------------------------------------------------------------
 
@@ -347,6 +408,20 @@ class _Lowering:
         else:
             memref.store(operands[0], fragment.own, kept)
         op.erase()
+
+
+_FEW = 8
+"""Rows or columns of the flat tiles of WMMA, which have 32 of the others."""
+
+
+def _row_of_lane(lane: Index, by_columns: bool, extent: int) -> tuple[Index, Index]:
+    """The row of 16 bytes that a thread gives `ldmatrix`: those of memory, which has the columns of
+    a matrix there `by_columns`."""
+    eight, within = mod(floordiv(lane, Index({}, 8)), Index({}, 2)), mod(lane, Index({}, 8))
+    half = mod(floordiv(lane, Index({}, 16)), Index({}, 2)) if extent > _FEW else Index()
+    if by_columns:
+        return half * 8 + within, eight * 8
+    return mod(lane, Index({}, 16)), half * 8
 
 
 def _with_lanes(call: ir.Operation) -> None:

@@ -10,6 +10,7 @@ import pytest
 import relax_mlir
 from relax_mlir.errors import CompileError
 from relax_mlir.script import tir as T
+from relax_mlir.tir import TensorIntrin
 from relax_mlir.tir.schedule import Schedule
 from relax_mlir.tir.tensor_intrin import cuda
 from tests.exec.test_tensor_cores import product, scheduled
@@ -52,11 +53,15 @@ def test_mma(dtype, sums, k_dim, trans_a, trans_b, instruction):
     assert assemble(text, "sm_80")["main_kernel"].spills == 0
 
 
-def wmma(trans_b, dtype="float16", scope="shared", sums_dtype="float32"):
-    group = cuda.get_wmma_intrin_group(scope, "global", dtype, sums_dtype, trans_b)
+SQUARE = (16, 16, 16)
+
+
+def wmma(trans_b, dtype="float16", scope="shared", sums_dtype="float32", group=None, shape=SQUARE):
+    group = group or cuda.get_wmma_intrin_group(scope, "global", dtype, sums_dtype, trans_b)
     sch = Schedule(product(dtype, sums_dtype, False, trans_b))
     block = sch.get_block("C")
-    loops = [sch.split(loop, [None, 16]) for loop in sch.get_loops(block)]
+    around = zip(sch.get_loops(block), shape, strict=True)
+    loops = [sch.split(loop, [None, size]) for loop, size in around]
     sch.reorder(*(outer for outer, _ in loops), *(inner for _, inner in loops))
     (i0, _), (j0, _), (k0, _) = loops
     sch.bind(i0, "blockIdx.y")
@@ -93,9 +98,67 @@ def test_wmma(trans_b, scope):
     assert "memref<16x16xf16, #gpu.address_space<workgroup>>" in kernels(built)
 
 
-def test_wmma_tiles_of_other_dtypes_are_refused():
-    with pytest.raises(CompileError, match=r"WMMA tiles of 16 x 16 i8; .* with float16 operands"):
-        relax_mlir.build(wmma(False, "int8", sums_dtype="int32"), target="cuda")
+@pytest.mark.parametrize("trans_b", [False, True])
+@pytest.mark.parametrize(
+    "dtype, sums, shape",
+    [
+        ("int8", "int32", SQUARE),
+        ("bfloat16", "float32", SQUARE),
+        ("float16", "float32", (32, 8, 16)),
+        ("float16", "float16", (8, 32, 16)),
+        ("bfloat16", "float32", (8, 32, 16)),
+    ],
+)
+def test_other_tiles_of_wmma(dtype, sums, shape, trans_b):
+    a, b, wanted = factors(dtype, False, trans_b)
+    c = np.zeros((64, 64), sums)
+    group = None if dtype == "int8" else wmma_group(dtype, sums, trans_b, shape)
+    module = wmma(trans_b, dtype, sums_dtype=sums, group=group, shape=shape)
+    built = run_emulated(module, a, b, c)
+    np.testing.assert_array_equal(c, wanted)
+    text = kernels(built, "ptx")
+    assert "mma.sync.aligned.m16n8k16" in text
+    assert assemble(text, "sm_80")["main_kernel"].spills == 0
+
+
+def wmma_group(dtype, sums, trans_b, shape):
+    """Instructions that TVM has no names for."""
+    makers = {
+        "init": cuda.get_wmma_fill_intrin(*shape, sums),
+        "load_a": cuda.get_wmma_load_intrin(*shape, dtype, "shared", False, False),
+        "load_b": cuda.get_wmma_load_intrin(*shape, dtype, "shared", True, trans_b),
+        "compute": cuda.get_wmma_sync_intrin(*shape, dtype, sums, trans_b),
+        "store": cuda.get_wmma_store_intrin(*shape, sums, "global"),
+    }
+    names = {key: f"test_wmma_{key}_{dtype}_{trans_b}_{shape}" for key in makers}
+    for key, pair in makers.items():
+        TensorIntrin.register(names[key], *pair, override=True)
+    return names
+
+
+def test_other_wmma_tiles_are_refused():
+    with pytest.raises(CompileError, match=r"WMMA tiles of 16 x 8 f32; those of m16n16k16"):
+        relax_mlir.build(filled_tile(16, 8), target="cuda")
+
+
+def filled_tile(rows, columns):
+    name = f"test_wmma_fill_{rows}x{columns}"
+    TensorIntrin.register(
+        name, *cuda.get_wmma_fill_intrin(rows, columns, 16, "float32"), override=True
+    )
+
+    @T.prim_func
+    def main(A: T.Buffer((1,), "float32")):
+        w = T.alloc_buffer((rows, columns), "float32", scope="wmma.accumulator")
+        for _b in T.thread_binding(1, thread="blockIdx.x"):
+            for i, j in T.grid(rows, columns):
+                with T.block("w"):
+                    vi, vj = T.axis.remap("SS", [i, j])
+                    w[vi, vj] = T.float32(0)
+
+    sch = Schedule(main)
+    sch.tensorize(sch.get_loops(sch.get_block("w"))[1], name)
+    return sch.mod
 
 
 def test_registers_of_other_threads_are_refused():
