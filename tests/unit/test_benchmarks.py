@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmarks import arena, plots, report
+from benchmarks import arena, first_result, plots, report
 from benchmarks.arena import Result
 from benchmarks.machine import Machine
 from benchmarks.problems import Function, Problem
@@ -150,3 +150,18 @@ def test_the_table_names_the_best_peer() -> None:
     assert rows[0] == "| copies | relax_mlir | numpy | torch | best peer |"
     assert rows[2] == "| copy | 2 s | 3 s (1.50x) | 8 s (4.00x) | 1.50x |"
     assert rows[3] == "| geometric mean |  | 1.50x | 4.00x | 1.50x |"
+
+
+def test_the_first_result_of_a_process(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ours = {n: c for n, c in first_result.CONTESTANTS.items() if c[0] == "relax_mlir"}
+    monkeypatch.setattr(first_result, "CONTESTANTS", ours)
+    monkeypatch.setattr("sys.argv", ["first_result", "--rounds", "1"])
+    first_result.main()
+    rows = [line.strip("| ").split(" | ") for line in capsys.readouterr().out.splitlines()]
+    assert rows[0][1:] == list(first_result.PHASES)
+    assert [row[0] for row in rows[2:]] == list(ours)
+    for row in rows[2:]:
+        *phases, whole = map(float, row[1:])
+        assert abs(sum(phases) - whole) < 0.01 and min(phases) > 0
