@@ -10,10 +10,12 @@ __all__ = ["inline_producer"]
 _Operand = tuple[ir.Value, ir.AffineMap]
 
 
-def inline_producer(producer: ir.Operation, reader: ir.Operation) -> ir.Operation | None:
+def inline_producer(
+    producer: ir.Operation, reader: ir.Operation, *, quotients: bool = False
+) -> ir.Operation | None:
     """A `linalg.generic` before `reader` that does its work with the producer's body inlined
-    wherever the producer's output was read.  None if that is no strided loop nest; nothing is
-    erased."""
+    wherever the producer's output was read.  None if that is no strided loop nest, with `quotients`
+    one whose indices may divide dimensions; nothing is erased."""
     temporary = list(producer.operands)[-1]
     maps = _maps(reader)
     values = list(reader.operands)
@@ -29,7 +31,7 @@ def inline_producer(producer: ir.Operation, reader: ir.Operation) -> ir.Operatio
     with ir.InsertionPoint(reader), reader.location:
         fused = _create(reader, inputs, outputs)
         complete = _fill_body(fused, producer, reader, inputs, kept, inlined, read)
-    if not complete or parse(fused) is None:
+    if not complete or parse(fused, quotients=quotients) is None:
         fused.erase()
         return None
     return fused

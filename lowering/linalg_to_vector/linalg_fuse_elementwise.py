@@ -81,7 +81,8 @@ class _FunctionFusion:
             return False
         if len(readers) > 1 and not (_moves_data(nest) or body_cost(nest.body.block) <= _CHEAP):
             return False
-        replacements = [inline_producer(producer, reader) for reader in readers]
+        moves = _moves_data(nest)
+        replacements = [inline_producer(producer, reader, quotients=moves) for reader in readers]
         if not all(self._keeps_its_speed(r, f) for r, f in zip(readers, replacements, strict=True)):
             for replacement in replacements:
                 if replacement is not None:
@@ -93,12 +94,15 @@ class _FunctionFusion:
 
     def _keeps_its_speed(self, reader: ir.Operation, fused: ir.Operation | None) -> bool:
         """Whether the fused operation exists and is vectorized if the reader was."""
-        nest = None if fused is None else parse(fused)
+        nest = None if fused is None else parse(fused, quotients=True)
         if nest is None:
+            return False
+        divides = any(operand.quotients for operand in nest.operands)
+        if divides and not _moves_data(nest):
             return False
         if find_strategy(nest.simplify(), self.target) is not None:
             return True
-        before = parse(reader)
+        before = parse(reader, quotients=True)
         return before is None or find_strategy(before.simplify(), self.target) is None
 
     def _can_inline(
@@ -111,7 +115,7 @@ class _FunctionFusion:
         temporary = outputs_of(producer)[0]
         if temporary in outputs_of(reader):
             return False
-        consumer = parse(reader)
+        consumer = parse(reader, quotients=_moves_data(nest))
         return (
             consumer is not None
             and self._is_worth_it(producer, nest, consumer, temporary)

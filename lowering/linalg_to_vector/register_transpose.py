@@ -1,11 +1,11 @@
-"""Transposes of square tiles in registers."""
+"""Transposes of tiles in registers: square ones, and few rows against whole vectors."""
 
 from __future__ import annotations
 
 from relax_mlir.lowering.linalg_to_vector.builder import Builder, FlatView, Index
 from relax_mlir.mlir import ir
 
-__all__ = ["emit_transpose_tile", "transpose_vectors"]
+__all__ = ["emit_transpose_tile", "interleave_vectors", "transpose_vectors"]
 
 
 def transpose_vectors(b: Builder, rows: list[ir.Value]) -> list[ir.Value]:
@@ -28,6 +28,26 @@ def transpose_vectors(b: Builder, rows: list[ir.Value]) -> list[ir.Value]:
         rows = swapped
         block //= 2
     return rows
+
+
+def interleave_vectors(b: Builder, rows: list[ir.Value]) -> list[ir.Value]:
+    """The elements of `n` vectors of any one length side by side, as `n` vectors: first those at
+    position 0 of all, then those at 1."""
+    count, lanes = len(rows), ir.VectorType(rows[0].type).shape[0]
+    made: list[ir.Value] = []
+    for number in range(count):
+        # Which vector each element is of, and where in it.
+        places = [divmod(number * lanes + lane, count)[::-1] for lane in range(lanes)]
+        value = rows[0]
+        for row in range(1, count):
+            kept = [position if row == 1 else lane for lane, (_, position) in enumerate(places)]
+            lane_of = [
+                lanes + position if of == row else kept[lane]
+                for lane, (of, position) in enumerate(places)
+            ]
+            value = _shuffle(b, [value, rows[row]], lane_of)
+        made.append(value)
+    return made
 
 
 def _shuffle(b: Builder, pair: list[ir.Value], lanes: list[int]) -> ir.Value:

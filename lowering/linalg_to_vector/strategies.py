@@ -32,6 +32,10 @@ from relax_mlir.lowering.linalg_to_vector.contraction.row_sweep import (
     suits_row_sweep,
 )
 from relax_mlir.lowering.linalg_to_vector.cpu_target import CPUTarget
+from relax_mlir.lowering.linalg_to_vector.interleaving_nest import (
+    emit_interleaving_nest,
+    plan_interleaving_nest,
+)
 from relax_mlir.lowering.linalg_to_vector.loop_nest import LoopNest
 from relax_mlir.lowering.linalg_to_vector.parallel import emit_divided
 from relax_mlir.lowering.linalg_to_vector.transposing_nest import (
@@ -63,6 +67,10 @@ def find_strategy(nest: LoopNest, target: CPUTarget) -> Emission | None:
     if vector_plan is not None:
         lanes = {vector_plan.dim: vector_plan.lanes * vector_plan.unroll}
         return _divided(nest, lanes, target, partial(emit_vector_nest, vector_plan))
+    interleaving_plan = plan_interleaving_nest(nest, target)
+    if interleaving_plan is not None:
+        rows: dict[int | None, int] = {interleaving_plan.row: 64}
+        return _divided(nest, rows, target, partial(emit_interleaving_nest, interleaving_plan))
     transposing_plan = plan_transposing_nest(nest, target)
     if transposing_plan is not None:
         tile: dict[int | None, int] = {transposing_plan.row: 64, transposing_plan.column: 64}

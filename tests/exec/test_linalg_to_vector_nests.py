@@ -292,6 +292,72 @@ def test_permutation_of_rank_three(order: tuple[int, ...]) -> None:
     np.testing.assert_array_equal(c, a.transpose(order))
 
 
+@pytest.mark.parametrize("dtype", ["f32", "f64", "bf16", "i8"])
+@pytest.mark.parametrize("planes", [2, 3, 4, 5])
+def test_interleaved_planes(planes: int, dtype: str) -> None:
+    """Rows before, in and behind whole vectors; of five planes by square tiles."""
+    for rows in (1, 5, 16, 35, 64):
+        kernel = KernelText(
+            {"a": memref([2, planes, rows], dtype), "c": memref([2, rows, planes], dtype)}
+        )
+        kernel.generic([("a", "d0, d2, d1"), ("c", "d0, d1, d2")], 1, "ppp", [], f"%x0 : {dtype}")
+        a = draw(np.random.default_rng(rows), (2, planes, rows), dtype)
+        c = np.zeros((2, rows, planes), _NUMPY[dtype])
+        compile_kernel(kernel)(a, c)
+        np.testing.assert_array_equal(c, a.transpose(0, 2, 1))
+
+
+@pytest.mark.parametrize("planes", [2, 3])
+def test_interleaved_planes_of_run_time_length(planes: int) -> None:
+    kernel = KernelText({"a": memref([planes, None]), "c": memref([None, planes])})
+    kernel.generic([("a", "d1, d0"), ("c", "d0, d1")], 1, "pp", [], "%x0 : f32")
+    compiled = compile_kernel(kernel)
+    assert "vector.shuffle" in compiled.vector_text
+    rng = np.random.default_rng(1)
+    for rows in (0, 1, 7, 8, 16, 31, 70):
+        a = draw(rng, (planes, rows))
+        # What lies behind the result stays as it is.
+        memory = np.full(rows * planes + 40, 7, np.float32)
+        c = memory[: rows * planes].reshape(rows, planes)
+        compiled(a, c)
+        np.testing.assert_array_equal(c, a.T)
+        assert (memory[rows * planes :] == 7).all()
+
+
+def test_sum_of_interleaved_planes() -> None:
+    """A row that all planes share, and one element a plane."""
+    types = {"a": memref([3, 37]), "row": memref([37]), "each": memref([3])}
+    kernel = KernelText({**types, "c": memref([37, 3])})
+    kernel.generic(
+        [("a", "d1, d0"), ("row", "d0"), ("each", "d1"), ("c", "d0, d1")],
+        1,
+        "pp",
+        ["%s = arith.addf %x0, %x1 : f32", "%r = arith.mulf %s, %x2 : f32"],
+        "%r : f32",
+    )
+    rng = np.random.default_rng(1)
+    a, row, each = draw(rng, (3, 37)), draw(rng, (37,)), draw(rng, (3,))
+    c = np.zeros((37, 3), np.float32)
+    compiled = compile_kernel(kernel)
+    assert "vector.shuffle" in compiled.vector_text
+    compiled(a, row, each, c)
+    np.testing.assert_array_equal(c, (a.T + row[:, None]) * each)
+
+
+def test_shuffle_of_groups() -> None:
+    """Channels in two groups taken in turn, by quotients."""
+    kernel = KernelText({"a": memref([6, 40]), "c": memref([6, 40])})
+    kernel.generic(
+        [("a", "d0, (d1 mod 2) * 20 + d1 floordiv 2"), ("c", "d0, d1")], 1, "pp", [], "%x0 : f32"
+    )
+    a = draw(np.random.default_rng(1), (6, 40))
+    c = np.zeros((6, 40), np.float32)
+    compiled = compile_kernel(kernel)
+    assert "vector.shuffle" in compiled.vector_text
+    compiled(a, c)
+    np.testing.assert_array_equal(c, a.reshape(6, 2, 20).transpose(0, 2, 1).reshape(6, 40))
+
+
 def test_sum_with_a_transposed_operand() -> None:
     kernel = KernelText({"a": memref([33, 40]), "b": memref([40, 33]), "c": memref([33, 40])})
     kernel.generic(

@@ -153,3 +153,22 @@ func.func @reshaped_and_perhaps_overlapping(%x: memref<4x16xf32>, %y: memref<4x2
   }
   return
 }
+
+// A shuffle of channels: what moves data is read through quotients.
+// CHECK-LABEL: func.func @shuffled
+// CHECK-NOT: memref.alloc
+// CHECK: linalg.generic
+// CHECK-SAME: ins(%{{.*}} : memref<4x40xf32>) outs(%{{.*}} : memref<4x40xf32>)
+// CHECK-NOT: linalg.generic
+func.func @shuffled(%x: memref<4x40xf32>, %y: memref<4x40xf32>) attributes {tir.noalias} {
+  %t = memref.alloc() : memref<4x20x2xf32>
+  linalg.generic {indexing_maps = [affine_map<(i, j, g) -> (i, g * 20 + j)>, affine_map<(i, j, g) -> (i, j, g)>], iterator_types = ["parallel", "parallel", "parallel"]} ins(%x : memref<4x40xf32>) outs(%t : memref<4x20x2xf32>) {
+  ^bb0(%v: f32, %o: f32):
+    linalg.yield %v : f32
+  }
+  linalg.generic {indexing_maps = [affine_map<(i, c) -> (i, c floordiv 2, c mod 2)>, affine_map<(i, c) -> (i, c)>], iterator_types = ["parallel", "parallel"]} ins(%t : memref<4x20x2xf32>) outs(%y : memref<4x40xf32>) {
+  ^bb0(%v: f32, %o: f32):
+    linalg.yield %v : f32
+  }
+  return
+}

@@ -59,6 +59,21 @@ func.func @transpose(%a: memref<16x32xf32>, %c: memref<32x16xf32>) attributes {t
   return
 }
 
+// Two planes are interleaved: two loads, two shuffles, two stores of whole vectors.
+// CHECK-LABEL: func.func @interleave
+// CHECK-COUNT-2: vector.load
+// CHECK: vector.shuffle %{{.*}}, %{{.*}} [0, 8, 1, 9, 2, 10, 3, 11]
+// CHECK: vector.shuffle %{{.*}}, %{{.*}} [4, 12, 5, 13, 6, 14, 7, 15]
+// CHECK-COUNT-2: vector.store
+// CHECK-NOT: vector.maskedstore
+func.func @interleave(%a: memref<2x32xf32>, %c: memref<32x2xf32>) attributes {tir.noalias} {
+  linalg.generic {indexing_maps = [affine_map<(i, j) -> (j, i)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]} ins(%a : memref<2x32xf32>) outs(%c : memref<32x2xf32>) {
+  ^bb0(%x: f32, %o: f32):
+    linalg.yield %x : f32
+  }
+  return
+}
+
 // What reads memory by computed indices becomes scalar loops.
 // CHECK-LABEL: func.func @gather
 // CHECK-NOT: vector
