@@ -163,3 +163,34 @@ def shapes_as_values(graph: Graph) -> None:
         return op.broadcast_to(op.zeros(shape, x.dtype), shape)
 
     _append(graph, Node(kind, [x], {}, [Value(np.zeros_like(x.array), x.dims)], emit=emit))
+
+
+@rule(1.5)
+def called_functions(graph: Graph) -> None:
+    """A function of the module that gives some of: its arguments, what it computes of them, a
+    branch on them."""
+    x = graph.tensor((*FLOATS, "int32", "int64"))
+    flag = graph.parameter((), "bool")
+    step, other = graph.choice(list(STEPS)), graph.choice(list(STEPS))
+    kinds = [graph.choice(["argument", "step", "branch"]) for _ in range(graph.number(2, 3))]
+    private = graph.chance(0.7)
+    arrays = {
+        "argument": x.array,
+        "step": STEPS[step][1](x.array),
+        "branch": STEPS[step if flag.array else other][1](x.array),
+    }
+    results = [Value(arrays[kind], x.dims, x.exact) for kind in kinds]
+
+    def emit(builder: relax.BlockBuilder, operands: list[Any]) -> Any:
+        p, c = (relax.Var(name, o.struct_info) for name, o in zip("pc", operands, strict=True))
+        inner = relax.BlockBuilder()
+        with inner.function("g", [p, c], private=private):
+            made: dict[str, Any] = {"argument": p}
+            made["step"] = inner.emit(STEPS[step][0](p))
+            if "branch" in kinds:
+                made["branch"] = inner.emit(relax.If(c, made["step"], STEPS[other][0](p)))
+            inner.emit_func_output(relax.Tuple([made[kind] for kind in kinds]))
+        function = builder.add_func(inner.get()["g"], "g")
+        return relax.Call(function, operands)
+
+    _append(graph, Node("call", [x, flag], {}, results, tuple_result=True, emit=emit))

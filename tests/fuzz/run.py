@@ -18,7 +18,8 @@ from typing import Any
 
 from tests.fuzz.worker import CHANGED
 
-BATCH = 200
+BATCH = 500
+"""Programs of one process: starting it, and reading the tests for texts, takes seconds."""
 SECONDS = 300
 """How long one program may take."""
 

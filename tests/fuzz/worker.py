@@ -9,9 +9,6 @@ import traceback
 from importlib import import_module
 from typing import Any
 
-from tests.fuzz.check import GROUP, check_graphs
-from tests.fuzz.graphs import random_graph
-
 LIMIT = 16 << 30
 
 CHANGED = {
@@ -36,6 +33,8 @@ def fault_of(error: BaseException) -> str:
 
 def valid(first: int, end: int) -> None:
     """Groups of graphs; those of a group with a fault one by one."""
+    from tests.fuzz.check import GROUP, check_graphs
+
     for start in range(first, end, GROUP):
         seeds = list(range(start, min(end, start + GROUP)))
         say(next=start)
@@ -56,6 +55,8 @@ def valid(first: int, end: int) -> None:
 
 
 def _graph(seed: int) -> Any:
+    from tests.fuzz.graphs import random_graph
+
     try:
         return random_graph(seed)
     except BaseException:
