@@ -14,6 +14,7 @@ Python functions that compiled code calls are given torch tensors, where PyTorch
 
 from __future__ import annotations
 
+import inspect
 import itertools
 import types as python_types
 from collections.abc import Callable, Mapping, Sequence
@@ -29,7 +30,6 @@ from relax_mlir.ir.module import IRModule
 from relax_mlir.lowering.relax.functions import callee_of, relax_functions, walk
 from relax_mlir.mlir import ir
 from relax_mlir.relax.array_exchange import as_torch, like, to_tensor, to_tensors
-from relax_mlir.relax.relax_to_pyfunc_converter import ConvertedFunction
 from relax_mlir.relax.struct_info import TupleType, to_mlir_type
 
 __all__ = ["BasePyModule"]
@@ -41,7 +41,7 @@ class BasePyModule:
     """A compiled module with Python functions beside it.
 
     `ir_mod` holds the TensorIR and Relax functions, compiled for `target` on first use;
-    `python_functions` take the instance as their first argument.
+    `python_functions` get the instance as their first argument where that is called `self`.
     """
 
     def __init__(
@@ -98,9 +98,7 @@ class BasePyModule:
             raise Error(f"'{name}' must be a function, not a {type(func).__name__}")
         from relax_mlir.runtime.registry import register_global_func
 
-        # What was a Relax function knows nothing of the module that it is called through.
-        converted = isinstance(func, ConvertedFunction)
-        bound = func if converted else python_types.MethodType(func, self)
+        bound = python_types.MethodType(func, self) if _takes_self(func) else func
         self.pyfuncs[name] = func
         self._machine = None  # compiled code knows the functions there were
         setattr(self, name, bound)
@@ -206,6 +204,16 @@ class BasePyModule:
         if isinstance(tensors, (list, tuple)):
             return [self._convert_tvm_to_pytorch(t) for t in tensors]
         return as_torch(tensors)
+
+
+def _takes_self(function: Callable[..., Any]) -> bool:
+    """Whether a function's first parameter is `self`: what was a Relax function, and what is
+    written without it, knows nothing of the module that it is called through."""
+    try:
+        parameters = list(inspect.signature(function).parameters)
+    except ValueError:  # a function of C without a signature
+        return False
+    return parameters[:1] == ["self"]
 
 
 def _python_calls(mod: IRModule) -> list[ir.Operation]:

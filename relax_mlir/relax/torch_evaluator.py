@@ -61,7 +61,7 @@ def unknown_operators(function: Op, table: Mapping[str, TorchFunction]) -> list[
 class TorchEvaluator:
     """Runs the functions of a module, with one torch function an operator.
 
-    `python_functions` are those that `R.call_py_func` names; they take `host`, the module's
+    `python_functions` are those that `R.call_py_func` names; their `self` is `host`, the module's
     `BasePyModule`, first.
     """
 

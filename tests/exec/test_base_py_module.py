@@ -84,6 +84,12 @@ def test_functions_are_added(model: BasePyModule) -> None:
     np.testing.assert_array_equal(model.halved(np.ones(2)), np.full(2, 0.5))
 
 
+def test_functions_without_self_are_called_plainly(model: BasePyModule) -> None:
+    model.add_python_function("product", lambda x, y: x * y)
+    np.testing.assert_array_equal(model.product(np.full(2, 3.0), np.full(2, 4.0)), np.full(2, 12.0))
+    np.testing.assert_array_equal(model.call_py_func("product", [2.0, 3.0]), 6.0)
+
+
 def test_torch_in_torch_out(model: BasePyModule) -> None:
     torch = pytest.importorskip("torch")
     result = model.main(torch.ones(4))
