@@ -35,7 +35,9 @@ def insert_segments(text: str) -> str:
         present = text[position : _statement_end(text, position)]
         counts = {OPERANDS: _count(match["operands"]), RESULTS: _results(match["indent"])}
         missing = [
-            f"{name} = {_array(counts[name])}" for name in wanted if f"{name} =" not in present
+            f"{name} = {_array(counts[name])}"
+            for name in wanted
+            if f"{name} =" not in present and counts[name] <= SLOTS
         ]
         if missing:
             edits.append(_edit(text, position, ", ".join(missing)))

@@ -151,10 +151,17 @@ def _call(expr: E.Call) -> tuple[str, int]:
         arguments.append(f'"{expr.dtype}"')
     elif expr.op in INTRINSICS and dtype_of_result(expr.op, expr.args) != expr.dtype:
         arguments.append(f'dtype="{expr.dtype}"')
-    elif expr.op not in INTRINSICS and "." in expr.op:
+    elif expr.op not in INTRINSICS and not _has_function(expr.op):
         arguments = [f'"{expr.dtype}"', f'"{expr.op}"', *arguments]
         return f"T.call_intrin({', '.join(arguments)})", _ATOM
     return f"T.{expr.op}({', '.join(arguments)})", _ATOM
+
+
+def _has_function(op: str) -> bool:
+    """Whether `T` has a function of that name."""
+    from relax_mlir import tir
+
+    return hasattr(tir, op)
 
 
 def _kernel(expr: E.Call, arguments: list[str]) -> str:

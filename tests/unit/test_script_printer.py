@@ -196,3 +196,11 @@ def test_infinite_attributes(line: str):
     module = from_source(program)
     assert 'inf")' in module.script()
     assert from_source(module.script()) == module
+
+
+def test_intrinsics_that_no_function_is_named_after():
+    function = from_source(
+        '@T.prim_func\ndef f():\n    T.evaluate(T.call_intrin("void", "tir.nosuch"))'
+    )
+    assert 'T.call_intrin("void", "nosuch")' in function.script()
+    assert from_source(function.script()).script() == function.script()

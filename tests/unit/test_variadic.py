@@ -10,7 +10,7 @@ from relax_mlir import mlir
 from relax_mlir.dialects.relax import types
 from relax_mlir.dialects.variadic import SLOTS, create
 from relax_mlir.dialects.variadic_text import insert_segments, remove_segments
-from relax_mlir.errors import VerificationError
+from relax_mlir.errors import Error, VerificationError
 from relax_mlir.ir import IRModule
 from relax_mlir.mlir import ir
 
@@ -98,4 +98,14 @@ def test_errors_still_point_at_the_operation() -> None:
       return %x : tensor<1xf32>
     }"""
     with pytest.raises(VerificationError, match=r":2:12: relax\.tuple: makes tuple"):
+        IRModule.parse(text)
+
+
+def test_more_results_than_an_operation_can_have() -> None:
+    """The count is that of the text: no memory is spent on it."""
+    text = '%0:9223372036854775807 = "tir.call"() {callee = "f"} : () -> (i32, i32)'
+    assert insert_segments(text) == text.replace("{", "{operandSegmentSizes = X, ").replace(
+        "X", f"array<i32: {', '.join(['0'] * SLOTS)}>"
+    )
+    with pytest.raises(Error, match="results"):
         IRModule.parse(text)
