@@ -22,7 +22,8 @@ from relax_mlir import mlir
 from relax_mlir.cores import compile_threads
 from relax_mlir.errors import Error
 from relax_mlir.lowering.tir_to_gpu.host_device import SET_DEVICE
-from relax_mlir.runtime.tensor import Tensor, constant_tensor, tensor
+from relax_mlir.runtime.constant_memory import constant_tensors
+from relax_mlir.runtime.tensor import Tensor, tensor
 
 if TYPE_CHECKING:
     from relax_mlir.runtime.device_code import DeviceCode
@@ -150,7 +151,7 @@ class CompiledCode(Code):
     @cached_property
     def tensors(self) -> list[Tensor]:
         """The constants as tensors; they live as long as the code."""
-        return [constant_tensor(array) for array in self.constants]
+        return constant_tensors(self.constants)
 
     def _make_engine(self) -> Engine:
         from relax_mlir.runtime.engine import Engine
