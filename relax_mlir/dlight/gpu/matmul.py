@@ -53,8 +53,9 @@ class Matmul(GPUScheduleRule):
     def get_configs(self, target: Target) -> Config:
         """The sizes for a target."""
         if target.kind.name in _WITH_WIDE_ACCESSES:
+            # LLVM writes out these loops by itself; asked to, it does so to more than pays.
             return Matmul.Config(
-                block_size_y=16, micro_size_k=16, vector_size=2, storage_align=True
+                block_size_y=16, micro_size_k=16, vector_size=2, unroll=0, storage_align=True
             )
         return Matmul.Config()
 
