@@ -10,54 +10,37 @@ Parts are imported on first use.
 
 from __future__ import annotations
 
-import importlib
-from typing import Any
+from relax_mlir.on_demand import names_on_demand
 
-_NAMES = {
-    "Builder": "builder",
-    "CostModel": "cost_model",
-    "Database": "database",
-    "ExtractedTask": "extracted_task",
-    "FeatureExtractor": "feature_extractor",
-    "MeasureCallback": "measure_callback",
-    "Mutator": "mutator",
-    "Postproc": "postproc",
-    "Profiler": "profiler",
-    "Runner": "runner",
-    "ScheduleRule": "schedule_rule",
-    "MeasureCandidate": "search_strategy",
-    "SearchStrategy": "search_strategy",
-    "SpaceGenerator": "space_generator",
-    "TaskScheduler": "task_scheduler",
-    "tune_tir": "tir_integration",
-    "compile_tir": "tir_integration",
-    "tune_relax": "relax_integration",
-    "compile_relax": "relax_integration",
-    "extract_tasks": "relax_integration",
-    "tune_tasks": "tune",
-    "TuneContext": "tune_context",
-    "derived_object": "utils",
+_PARTS = {
+    "arg_info": "",
+    "block_facts": "",
+    "builder": "Builder",
+    "cost_model": "CostModel",
+    "database": "Database",
+    "extracted_task": "ExtractedTask",
+    "feature_extractor": "FeatureExtractor",
+    "logging": "",
+    "measure_callback": "MeasureCallback",
+    "module_equality": "",
+    "mutator": "Mutator",
+    "postproc": "Postproc",
+    "profiler": "Profiler",
+    "relax_integration": "tune_relax compile_relax extract_tasks",
+    "runner": "Runner",
+    "schedule_rule": "ScheduleRule",
+    "search_strategy": "MeasureCandidate SearchStrategy",
+    "space_generator": "SpaceGenerator",
+    "task_scheduler": "TaskScheduler",
+    "tir_integration": "tune_tir compile_tir",
+    "trace_apply": "",
+    "tune": "tune_tasks",
+    "tune_context": "TuneContext",
+    "utils": "derived_object",
 }
-"""What this package names -> the part that has it."""
 
-_PARTS = (
-    "arg_info block_facts builder cost_model database extracted_task feature_extractor logging "
-    "measure_callback module_equality mutator postproc profiler relax_integration runner "
-    "schedule_rule search_strategy space_generator task_scheduler tir_integration trace_apply tune "
-    "tune_context utils"
-).split()
-
-
-def __getattr__(name: str) -> Any:
-    if name in _NAMES:
-        value = getattr(importlib.import_module(f"{__name__}.{_NAMES[name]}"), name)
-    elif name in _PARTS:
-        value = importlib.import_module(f"{__name__}.{name}")
-    else:
-        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
-    globals()[name] = value
-    return value
+__getattr__ = names_on_demand(__name__, _PARTS)
 
 
 def __dir__() -> list[str]:
-    return sorted([*_NAMES, *_PARTS])
+    return sorted([*_PARTS, *" ".join(_PARTS.values()).split()])
