@@ -30,6 +30,7 @@ MODULES = {
     "runtime.nd": "runtime.ndarray",
     "ir.transform": "transform",
     "ir.instrument": "instrument",
+    "ir.base": "ir.structural",
     "script.tirx": "script.tir",
     **{f"script.parser.{name}": f"script.{name}" for name in ("ir", "relax", "tir")},
     "script.parser.tirx": "script.tir",

@@ -7,6 +7,7 @@ whatever happens to the module it came from.  `PrimFunc` and `relax.Function` de
 from __future__ import annotations
 
 import importlib
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -139,21 +140,32 @@ class BaseFunc:
         return self.script()
 
     def __eq__(self, other: object) -> bool:
-        """Structural equality: same kind, attributes, types and body; SSA names do not count."""
+        """Structural equality: same kind, attributes, types and body; SSA names do not count, nor
+        do those of parameters and of a private function."""
         if not isinstance(other, BaseFunc):
             return NotImplemented
-        with mlir.scope():
-            return str(self.operation) == str(other.operation)
+        return self._structure() == other._structure()
 
     def __hash__(self) -> int:
+        return hash(self._structure())
+
+    def _structure(self) -> str:
         with mlir.scope():
-            return hash(str(self.operation))
+            text = structure_of(self.operation)
+        # `func.func private @name(...`
+        return text.partition("(")[2] if self.is_private else text
 
     def __tvm_ffi_object__(self) -> Any:
         """What `tvm_ffi.structural_equal` and `structural_hash` compare: the function as text."""
-        with mlir.scope():
-            text = str(self.operation)
-        return above("runtime.ffi").tvm_ffi.convert([text])
+        return above("runtime.ffi").tvm_ffi.convert([self._structure()])
+
+
+_PARAMETER_NAME = re.compile(r'(?:relax|tir)\.name = "(?:[^"\\]|\\.)*"')
+
+
+def structure_of(operation: ir.Operation) -> str:
+    """The text of a function without the names of its parameters; used inside `mlir.scope()`."""
+    return _PARAMETER_NAME.sub("", str(operation))
 
 
 def rename(state: ModuleState, name: str) -> None:

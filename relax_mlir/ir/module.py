@@ -7,7 +7,7 @@ from typing import Any
 
 from relax_mlir import mlir
 from relax_mlir.errors import Error, VerificationError
-from relax_mlir.ir.function import BaseFunc, GlobalVar, above, face_of, rename
+from relax_mlir.ir.function import BaseFunc, GlobalVar, above, face_of, rename, structure_of
 from relax_mlir.ir.state import ModuleState
 from relax_mlir.ir.text import parse_module, print_operation
 from relax_mlir.mlir import ir
@@ -208,17 +208,20 @@ class IRModule:
     __repr__ = __str__
 
     def __eq__(self, other: object) -> bool:
-        """Structural equality of all functions; the order of functions does not count."""
+        """Structural equality of all functions; the order of functions does not count, nor do
+        names of variables and parameters."""
         if not isinstance(other, IRModule):
             return NotImplemented
         mine, theirs = self._operations(), other._operations()
         with mlir.scope():
-            return set(mine) == set(theirs) and all(str(mine[n]) == str(theirs[n]) for n in mine)
+            return set(mine) == set(theirs) and all(
+                structure_of(mine[name]) == structure_of(theirs[name]) for name in mine
+            )
 
     def __tvm_ffi_object__(self) -> Any:
         """What `tvm_ffi.structural_equal` and `structural_hash` compare: each function as text."""
         with mlir.scope():
-            texts = {name: str(operation) for name, operation in self._operations().items()}
+            texts = {name: structure_of(op) for name, op in self._operations().items()}
         return above("runtime.ffi").tvm_ffi.convert(texts)
 
 

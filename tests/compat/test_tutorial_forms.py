@@ -74,6 +74,24 @@ def test_modules_are_compared_by_what_they_say() -> None:
         tvm.ir.assert_structural_equal(Dense, Scale)
 
 
+def test_names_of_private_functions_do_not_count() -> None:
+    from relax_mlir.ir.base import assert_structural_equal
+
+    @R.function(private=True)
+    def before(x: R.Tensor((4,), "float32")):
+        return R.add(x, x)
+
+    @R.function(private=True)
+    def expected(y: R.Tensor((4,), "float32")):
+        return R.add(y, y)
+
+    assert_structural_equal(before, expected)
+    assert tvm.ir.structural_hash(before) == tvm.ir.structural_hash(expected)
+    public = expected.with_attr("global_symbol", "expected")
+    assert not tvm.ir.structural_equal(before, public)
+    assert not tvm.ir.structural_equal(public.with_attr("global_symbol", "other"), public)
+
+
 def test_modules_are_compared_by_the_ffi() -> None:
     """As in the tutorial "TensorIR Creation", which leaves comparing to the FFI's library."""
     import tvm_ffi
