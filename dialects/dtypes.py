@@ -119,6 +119,13 @@ def from_mlir(kind: ir.Type) -> str:
     return _FLOAT_NAMES[text]
 
 
+def is_element(kind: ir.Type) -> bool:
+    """Whether a tensor or buffer of elements of this type has a dtype."""
+    return isinstance(kind, (ir.IndexType, ir.VectorType, ir.IntegerType)) or (
+        str(kind) in ("!llvm.ptr", *_FLOAT_NAMES)
+    )
+
+
 def bits(dtype: object) -> int:
     """Storage size in bits; `bool` takes a byte."""
     name = canonical(dtype)

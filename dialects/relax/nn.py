@@ -83,6 +83,8 @@ def _group_norm(kinds: Kinds, attributes: Attributes) -> ir.Type:
     data = infer.tensor(kinds[0], "data")
     if data.dims is not None:
         channels = data.dims[infer.normalize_axis(attributes["channel_axis"], data.ndim)]
+        if attributes["num_groups"] < 1:
+            raise InferError(f"needs at least one group, got {attributes['num_groups']}")
         if isinstance(channels, int) and channels % attributes["num_groups"]:
             raise InferError(
                 f"{channels} channels do not divide into {attributes['num_groups']} groups: "

@@ -31,12 +31,16 @@ def _entries(static: ir.Attribute) -> tuple[int | None, ...]:
     """The entries of a static array, None for dynamic ones; attributes are unique in the context,
     and their bindings slow to iterate over."""
     marker = dynamic()
-    return tuple(None if size == marker else size for size in ir.DenseI64ArrayAttr(static))
+    try:
+        sizes = ir.DenseI64ArrayAttr(static)
+    except ValueError:
+        raise IndexError(f"array<i64> is expected, not {static}") from None
+    return tuple(None if size == marker else size for size in sizes)
 
 
 def join(static: ir.Attribute, values: Sequence[ir.Value]) -> list[int | ir.Value]:
     """The mixed list behind a static array and its dynamic operands.  Raises IndexError when there
-    are fewer operands than places for them."""
+    are fewer operands than places for them, and for another attribute than such an array."""
     entries = _entries(static)
     if entries.count(None) > len(values):
         raise IndexError(f"{entries.count(None)} dynamic entries, {len(values)} values for them")

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from relax_mlir import mlir
+from relax_mlir.dialects import dtypes
 from relax_mlir.errors import Error, VerificationError
 from relax_mlir.ir.function import BaseFunc, GlobalVar, above, face_of, rename, structure_of
 from relax_mlir.ir.state import ModuleState
@@ -183,6 +184,8 @@ class IRModule:
                 self.state.module.operation.verify()
             except ir.MLIRError as error:
                 raise VerificationError(str(error)) from None
+            for function in self.state.functions():
+                _check_parameters(function)
         return self
 
     def mlir(self) -> str:
@@ -223,6 +226,19 @@ class IRModule:
         with mlir.scope():
             texts = {name: structure_of(op) for name, op in self._operations().items()}
         return above("runtime.ffi").tvm_ffi.convert(texts)
+
+
+def _check_parameters(function: ir.Operation) -> None:
+    """Raise VerificationError for a parameter whose elements no dtype has: MLIR asks nobody about
+    the types of a function."""
+    kinds = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value).inputs
+    for number, kind in enumerate(kinds):
+        holds = isinstance(kind, (ir.RankedTensorType, ir.UnrankedTensorType, ir.MemRefType))
+        if holds and not dtypes.is_element(kind.element_type):
+            raise VerificationError(
+                f"function {function.attributes['sym_name']}: parameter {number} is {kind}, "
+                f"{kind.element_type} is no dtype ({function.location})"
+            )
 
 
 def _name(var: GlobalVar | str) -> str:

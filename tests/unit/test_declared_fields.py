@@ -32,6 +32,10 @@ CASES = [
         "tir.call: the attribute 'literals' is a ArrayAttr, not 3 : i64",
     ),
     (
+        READ.format(attributes=f"{SEGMENTS}, {OFFSETS}, sizes = array<i32: 1>"),
+        "tir.read: .*array<i64> is expected, not array<i32: 1>",
+    ),
+    (
         READ.format(attributes=f"{SEGMENTS}, offsets = array<i64: {DYNAMIC}>, {SIZES}"),
         "tir.read: .* is missing .1 dynamic entries, 0 values for them.",
     ),
@@ -55,3 +59,10 @@ def test_what_is_missing_is_named(operation: str, message: str) -> None:
 def test_the_same_operation_with_all_its_fields() -> None:
     whole = READ.format(attributes=f"{SEGMENTS}, {OFFSETS}, sizes = array<i64: 1>")
     IRModule.parse(BLOCK.format(body=whole)).verify()
+
+
+@pytest.mark.parametrize("kind", ["tensor<7x!relax.object>", "memref<2x!relax.object>"])
+def test_parameters_of_no_dtype(kind: str) -> None:
+    text = f"func.func @f(%x: {kind}) attributes {{relax.attrs = {{}}}} {{ return }}"
+    with pytest.raises(Error, match=r"is no dtype|invalid"):
+        IRModule.parse(text).verify()

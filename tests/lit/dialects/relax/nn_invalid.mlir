@@ -29,3 +29,11 @@ func.func @nn_layer_norm(%x0: tensor<2x4xf32>, %x1: tensor<4xf32>, %x2: tensor<4
   %gv = "relax.nn_layer_norm"(%x0, %x1, %x2) {axes = array<i64: -1>} : (tensor<2x4xf32>, tensor<4xf32>, tensor<4xf16>) -> !relax.object
   return %gv : !relax.object
 }
+
+// -----
+
+func.func @no_groups(%x: tensor<1x4x2xf32>, %g: tensor<4xf32>) {
+  // expected-error@below {{needs at least one group, got 0}}
+  %0 = "relax.nn_group_norm"(%x, %g, %g) {num_groups = 0 : i64, channel_axis = 1 : i64, axes = array<i64: 2>} : (tensor<1x4x2xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<1x4x2xf32>
+  return
+}
