@@ -9,6 +9,7 @@ from relax_mlir.lowering.linalg_to_vector.builder import Builder, defining_op
 from relax_mlir.mlir import ir
 
 __all__ = [
+    "INLINE_EPILOGUE",
     "WIDENINGS",
     "Combiner",
     "body_cost",
@@ -30,6 +31,10 @@ _PRODUCTS = ("arith.mulf", "arith.muli")
 WIDENINGS = ("arith.extf", "arith.extsi", "arith.extui")
 """What makes a wider number of the same value."""
 _NARROW_FLOATS = (ir.F16Type, ir.BF16Type)
+
+INLINE_EPILOGUE = 12
+"""Of more work than this an epilogue is not copied for every vector of a tile but runs in a loop
+over what was just stored, which is still in the first-level cache."""
 
 # What an operation costs beside an addition, roughly; the rest counts one.
 _EXPENSIVE = {

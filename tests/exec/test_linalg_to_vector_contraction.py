@@ -224,18 +224,21 @@ def test_large_transposed_b_is_packed() -> None:
     [
         Product(33, 65, 77),
         Product(9, 66, 77, epilogue="bias_relu"),
-        Product(20, 3, 100, epilogue="bias_tanh"),
+        Product(20, 17, 100, epilogue="bias_tanh"),
         Product(12, 33, 64, batch=3, epilogue="bias"),
         Product(8, 17, 61, dtype="f64", initial="1.5"),
         Product(11, 18, 70, dtype="i32"),
         Product(10, 129, 90, width=256),
         Product(40, 17, 300, dynamic="m", epilogue="bias_relu"),
         Product(16, 33, 2500),
+        Product(19, 7, 256),
+        Product(18, 19, 400, epilogue="bias_tanh"),
+        Product(9, 13, 600, dynamic="k", batch=2),
     ],
     ids=str,
 )
 def test_the_last_few_columns_are_dot_products(product: Product) -> None:
-    whole = replace(product, n=product.n - product.n % 8 + 16)
+    whole = replace(product, n=product.n - product.n % 16 + 16)
     assert "vector.reduction" in compile_kernel(product.text(), product.width).vector_text
     assert "vector.reduction" not in compile_kernel(whole.text(), product.width).vector_text
     product.check()
@@ -246,7 +249,7 @@ def test_the_last_few_columns_found_at_run_time(dtype: str) -> None:
     """Few or many of them; K too short for dot products, or too long to copy a column of B."""
     kernel = compile_kernel(Product(1, 1, 1, dynamic="mnk", dtype=dtype).text())
     rng = np.random.default_rng(5)
-    for m, n, k in itertools.product((7, 8, 33), (3, 17, 34, 67), (5, 77, 300, 2600)):
+    for m, n, k in itertools.product((7, 8, 33), (3, 17, 34, 71), (5, 77, 300, 2600)):
         a, b = (rng.integers(-9, 9, s).astype(_NUMPY[dtype]) for s in ((m, k), (k, n)))
         c = np.full((m, n), 77, _NUMPY[dtype])
         kernel(a, b, np.zeros(n, _NUMPY[dtype]), c)
@@ -265,6 +268,13 @@ def test_vector_widths(width: int) -> None:
     Product(13, 37, 29, width=width, epilogue="bias_relu").check()
     Product(13, 37, 29, width=width, transpose_b=True, dynamic="m").check()
     Product(1, 37, 29, width=width, transpose_b=True).check()
+
+
+@pytest.mark.parametrize("rows", [2, 3, 4, 5, 6, 7])
+@pytest.mark.parametrize("epilogue", ["bias_relu", "bias_tanh"])
+def test_few_rows_times_a_transposed_matrix(rows: int, epilogue: str) -> None:
+    Product(rows, 37, 100, transpose_b=True, epilogue=epilogue).check()
+    Product(rows, 3, 40, transpose_b=True, epilogue=epilogue, width=256).check()
 
 
 @pytest.mark.parametrize("shape", [(1, 8, 9), (4, 33, 20), (20, 64, 30)], ids=str)

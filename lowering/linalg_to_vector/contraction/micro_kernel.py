@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from relax_mlir.lowering.linalg_to_vector.body import (
+    INLINE_EPILOGUE,
     Combiner,
     body_cost,
     can_widen,
@@ -28,10 +29,6 @@ from relax_mlir.lowering.linalg_to_vector.loop_nest import ZERO, Access
 from relax_mlir.mlir import ir
 
 __all__ = ["FetchedAhead", "MicroKernel", "Region", "Tile", "fetched_ahead"]
-
-# Beyond this many operations an epilogue is not copied for every vector of the tile but runs in
-# a loop over the rows just stored, which are still in the first-level cache.
-_INLINE_EPILOGUE = 12
 
 
 @dataclass(frozen=True)
@@ -340,7 +337,7 @@ class MicroKernel:
         con = self.contraction
         masks = self._masks(tile)
         epilogue = con.epilogue if last else None
-        if epilogue is not None and body_cost(epilogue.block) <= _INLINE_EPILOGUE:
+        if epilogue is not None and body_cost(epilogue.block) <= INLINE_EPILOGUE:
             for row in range(tile.rows):
                 for v in range(tile.vectors):
                     value = values[row * tile.vectors + v]

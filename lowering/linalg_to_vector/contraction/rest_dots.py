@@ -8,6 +8,7 @@ fraction of that.
 
 from __future__ import annotations
 
+from relax_mlir.lowering.linalg_to_vector.body import body_cost
 from relax_mlir.lowering.linalg_to_vector.builder import Builder, Index
 from relax_mlir.lowering.linalg_to_vector.contraction.matching import Contraction
 from relax_mlir.lowering.linalg_to_vector.contraction.row_dots import emit_matrix_dots, turned
@@ -19,9 +20,11 @@ __all__ = ["emit_rest_dots", "rest_for_dots"]
 
 # Fewer rows do not make up for the copy of the columns.
 _MIN_ROWS = 8
+# Columns at once, where their number is not known.
+_GROUP = 4
 # Bytes of a column that are copied to the stack, if its length is not known.
 _MAX_COPY = 8128
-# Cycles to add up the lanes of a dot product, in those that a vector of A takes.
+# Cycles to add up the lanes of a dot product.
 _ADD_UP = 8
 
 
@@ -31,8 +34,9 @@ def rest_for_dots(
     """How many of the last columns to compute by `emit_rest_dots`: all that do not fill a vector,
     or none.
 
-    For each row a tile takes half a cycle or more an element of K, a dot product a cycle a vector
-    and the time to add up its lanes.  A is read once more, so it has to be in the second cache.
+    For each row a tile takes half a cycle or more an element of K, a dot product as much a vector,
+    the time to add up its lanes and that of the epilogue, on one element.  A is read once more, so
+    it has to be in the second-level cache.
     """
     con = contraction
     if con.row is None or len(con.k) != 1 or con.product is not None or con.start is not None:
@@ -48,8 +52,9 @@ def rest_for_dots(
     if isinstance(columns, int) and columns % lanes == 0:
         return 0
     rest = b.mod(columns, lanes)
-    dots = b.mul(rest, b.add(k, _ADD_UP * lanes))
-    cheaper = b.at_least(b.sub(b.mul(k, lanes // 2), dots), 0)
+    finish = _ADD_UP + (0 if con.epilogue is None else body_cost(con.epilogue.block))
+    dots = b.mul(rest, b.add(k, 2 * finish * lanes))
+    cheaper = b.at_least(b.sub(b.mul(k, lanes), dots), 0)
     fits = b.at_most(b.mul(rows, k), target.l2_bytes // (element.width // 8))
     short = isinstance(k, int) or b.at_most(k, _longest(con))
     suits = b.all_of([cheaper, fits, short, b.at_least(rows, _MIN_ROWS)])
@@ -68,16 +73,26 @@ def emit_rest_dots(
     initial: ir.Value | None,
 ) -> None:
     """Emit the last `rest` columns of a product for which `rest_for_dots` is not zero: together if
-    their number is known, else one by one."""
+    their number is known, else by fours and ones."""
     con = contraction
-    count = rest if isinstance(rest, int) else 1
-    sizes = list(extents)
-    sizes[con.column] = count
-    with b.loop(b.sub(extents[con.column], rest), extents[con.column], count) as column:
+    first, end = b.sub(extents[con.column], rest), extents[con.column]
+
+    def group(column: Index, count: int) -> None:
         at = [access.advanced(b, con.column, column) for access in accesses]
         if con.nest.stride(con.b, con.k[0]) != ONE:
             at[con.b] = _contiguous(b, con, at[con.b], count, extents[con.k[0]])
+        sizes = list(extents)
+        sizes[con.column] = count
         emit_matrix_dots(b, turned(con), at, sizes, target, initial)
+
+    if isinstance(rest, int):
+        group(first, rest)
+        return
+    grouped = b.add(first, b.round_down(rest, _GROUP))
+    with b.loop(first, grouped, _GROUP) as column:
+        group(column, _GROUP)
+    with b.loop(grouped, end) as column:
+        group(column, 1)
 
 
 def _contiguous(b: Builder, con: Contraction, access: Access, columns: int, k: Index) -> Access:

@@ -11,7 +11,9 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from relax_mlir.lowering.linalg_to_vector.body import (
+    INLINE_EPILOGUE,
     Combiner,
+    body_cost,
     can_widen,
     combiners,
     emit_body,
@@ -22,7 +24,7 @@ from relax_mlir.lowering.linalg_to_vector.body import (
 )
 from relax_mlir.lowering.linalg_to_vector.builder import Builder, Index, next_power_of_two
 from relax_mlir.lowering.linalg_to_vector.contraction.matching import Contraction, for_each_matrix
-from relax_mlir.lowering.linalg_to_vector.cpu_target import CPUTarget
+from relax_mlir.lowering.linalg_to_vector.cpu_target import CHAINS, CPUTarget
 from relax_mlir.lowering.linalg_to_vector.loop_nest import ONE, Access
 from relax_mlir.mlir import ir
 
@@ -32,9 +34,9 @@ __all__ = ["emit_matrix_dots", "emit_row_dots", "suits_column_dots", "suits_row_
 _MAX_ROWS = 7
 # Rows whose number is only known at run time go one by one, so that B is read for each.
 _MAX_DYNAMIC_ROWS = 3
-# Rows of B and of A at once.
+# Rows of B at once, and of A at most (with as many vector registers): each pair has a sum.
 _B_ROWS = 4
-_A_ROWS = 2
+_A_ROWS = {32: 4, 16: 2}
 
 
 def suits_row_dots(b: Builder, contraction: Contraction) -> ir.Value | bool:
@@ -104,6 +106,7 @@ class _RowDots:
         self.contraction = contraction
         self.initial = initial
         self.rows = 1 if contraction.row is None else extents[contraction.row]
+        self.a_rows = _A_ROWS.get(target.vector_registers, 2)
         self.columns = extents[contraction.column]
         self.k = extents[contraction.k[0]]
         block = contraction.nest.body.block
@@ -125,13 +128,15 @@ class _RowDots:
                     lambda column, height: self._emit_group(accesses, row, 1, column, height)
                 )
             return
-        for row in range(0, self.rows, _A_ROWS):
-            count = min(_A_ROWS, self.rows - row)
+        row, most = 0, self.a_rows
+        for groups in range(-(-self.rows // most), 0, -1):
+            count = -(-(self.rows - row) // groups)
             self._emit_columns(
                 lambda column, height, row=row, count=count: self._emit_group(
                     accesses, row, count, column, height
                 )
             )
+            row += count
 
     def _emit_columns(self, group: Callable[[Index, int], None]) -> None:
         b = self.b
@@ -159,7 +164,7 @@ class _RowDots:
         first = b.add(weight.base, b.mul(column, n_stride))
         b_rows = [b.add(first, b.mul(c, n_stride)) for c in range(columns)]
         count = rows * columns
-        unroll = max(1, 8 // count)
+        unroll = max(1, CHAINS // count)
         assert a.view is not None and weight.view is not None
         a_view, b_view = a.view, weight.view
 
@@ -186,18 +191,18 @@ class _RowDots:
         neutral = b.scalar(self.combiner.neutral(self.element), self.element)
         values = [b.broadcast(neutral, lanes)] * (count * unroll)
         main_end = b.round_down(self.k, lanes * unroll)
-        whole_end = b.round_down(self.k, lanes)
         values = b.carried_loop(0, main_end, lanes * unroll, values, unrolled)
         for u in range(1, unroll):
             part = values[u * count : (u + 1) * count]
             values[:count] = [
                 self._combine(x, y) for x, y in zip(values[:count], part, strict=True)
             ]
-        values = b.carried_loop(main_end, whole_end, lanes, values[:count], unrolled)
+        whole_end = main_end
+        if unroll > 1:
+            whole_end = b.round_down(self.k, lanes)
+            values = b.carried_loop(main_end, whole_end, lanes, values[:count], unrolled)
         values = b.carried_loop(whole_end, self.k, lanes, values, masked)
-        for r in range(rows):
-            for c in range(columns):
-                self._finish(accesses, b.add(row, r), b.add(column, c), values[r * columns + c])
+        self._finish(accesses, row, rows, column, columns, values)
 
     def _body(self, a: ir.Value, weight: ir.Value, accumulator: ir.Value) -> ir.Value:
         con = self.contraction
@@ -214,41 +219,75 @@ class _RowDots:
     def _combine(self, lhs: ir.Value, rhs: ir.Value) -> ir.Value:
         return self.b.op(self.combiner.op, lhs.type, [lhs, rhs])
 
-    def _finish(self, accesses: list[Access], row: Index, column: Index, value: ir.Value) -> None:
-        """Sum up the lanes, join with C, and store, through the epilogue if there is one."""
+    def _finish(
+        self,
+        accesses: list[Access],
+        row: Index,
+        rows: int,
+        column: Index,
+        columns: int,
+        values: list[ir.Value],
+    ) -> None:
+        """Sum up the lanes of a group's sums, join them with C, and store them, through the
+        epilogue if there is one; a long one is not copied for each but follows in a loop."""
+        b, epilogue = self.b, self.contraction.epilogue
+        inline = epilogue is not None and body_cost(epilogue.block) <= INLINE_EPILOGUE
+        c = accesses[self.contraction.c]
+        assert c.view is not None
+        for number, value in enumerate(values):
+            r, position = divmod(number, columns)
+            place = b.add(row, r), b.add(column, position)
+            total = self._total(accesses, *place, value)
+            if inline:
+                self._emit_epilogue(accesses, *place, total)
+            else:
+                b.store(total, c.view, self._offset(c, *place))
+        if epilogue is None or inline:
+            return
+        with b.loop(0, rows) as r, b.loop(0, columns) as position:
+            place = b.add(row, r), b.add(column, position)
+            self._emit_epilogue(accesses, *place, b.load(c.view, self._offset(c, *place), 1))
+
+    def _offset(self, access: Access, row: Index, column: Index) -> Index:
         b, con = self.b, self.contraction
+        at = access.base
+        if con.row is not None:
+            at = b.add(at, b.mul(row, access.strides[con.row]))
+        return b.add(at, b.mul(column, access.strides[con.column]))
 
-        def offset(operand: int) -> Index:
-            access = accesses[operand]
-            at = access.base
-            if con.row is not None:
-                at = b.add(at, b.mul(row, access.strides[con.row]))
-            return b.add(at, b.mul(column, access.strides[con.column]))
-
+    def _total(
+        self, accesses: list[Access], row: Index, column: Index, value: ir.Value
+    ) -> ir.Value:
+        b, con = self.b, self.contraction
         if self.lanes > 1:
             value = _reduce_lanes(b, self.combiner, value)
         c = accesses[con.c]
         assert c.view is not None
-        before = self.initial if self.initial is not None else b.load(c.view, offset(con.c), 1)
+        before = self.initial
+        if before is None:
+            before = b.load(c.view, self._offset(c, row, column), 1)
         total = self._combine(self._widened(before), value)
-        total = narrowed(b, total, con.nest.operands[con.c].element_type, 1)
-        if con.epilogue is None:
-            b.store(total, c.view, offset(con.c))
-            return
+        return narrowed(b, total, con.nest.operands[con.c].element_type, 1)
+
+    def _emit_epilogue(
+        self, accesses: list[Access], row: Index, column: Index, total: ir.Value
+    ) -> None:
+        b, epilogue = self.b, self.contraction.epilogue
+        assert epilogue is not None
         arguments: list[ir.Value] = []
-        for operand in con.epilogue.arguments:
+        for operand in epilogue.arguments:
             access = accesses[operand] if operand >= 0 else None
             if access is None:
                 arguments.append(total)
             elif access.view is None:
                 arguments.append(access.value)
             else:
-                arguments.append(b.load(access.view, offset(operand), 1))
-        results = emit_body(b, con.epilogue.block, arguments, 1)
-        for operand, result in zip(con.epilogue.results, results, strict=True):
-            view = accesses[operand].view
-            assert view is not None
-            b.store(result, view, offset(operand))
+                arguments.append(b.load(access.view, self._offset(access, row, column), 1))
+        results = emit_body(b, epilogue.block, arguments, 1)
+        for operand, result in zip(epilogue.results, results, strict=True):
+            access = accesses[operand]
+            assert access.view is not None
+            b.store(result, access.view, self._offset(access, row, column))
 
 
 def _reduce_lanes(b: Builder, combiner: Combiner, value: ir.Value) -> ir.Value:
