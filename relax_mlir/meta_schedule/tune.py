@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from relax_mlir.errors import Error
 from relax_mlir.meta_schedule.builder import Builder
 from relax_mlir.meta_schedule.cost_model import CostModel
 from relax_mlir.meta_schedule.database import Database
@@ -12,6 +13,7 @@ from relax_mlir.meta_schedule.measure_callback import MeasureCallback
 from relax_mlir.meta_schedule.runner import Runner
 from relax_mlir.meta_schedule.task_scheduler import TaskScheduler
 from relax_mlir.meta_schedule.tune_context import TuneContext
+from relax_mlir.runtime import device
 
 __all__ = ["tune_tasks"]
 
@@ -39,7 +41,8 @@ def tune_tasks(
     `num_trials_per_iter` at a time; each function as it is besides.  Logs and a JSON database are
     in `work_dir`.  `post_optimization` (TVM's Droplet search after the last trial) is refused.
 
-    Raises ValueError without tasks, and where weights are not as many.
+    Raises ValueError without tasks, and where weights are not as many; Error for a local runner
+    and a target whose device is not here.
     """
     if not tasks:
         raise ValueError("No tasks to tune.")
@@ -51,6 +54,7 @@ def tune_tasks(
     if isinstance(builder, str):
         builder = Builder.create(builder, max_workers=cores)
     if isinstance(runner, str):
+        _require_device(tasks[0], runner)
         runner = Runner.create(runner, max_workers=cores)
     if isinstance(database, str):
         options = {"work_dir": work_dir} if database == "json" else {}
@@ -73,6 +77,16 @@ def tune_tasks(
         cost_model,
     )
     return database
+
+
+def _require_device(task: TuneContext, runner: str) -> None:
+    target = task.target
+    if runner != "local" or target is None or device(target.device_type, 0).exist:
+        return
+    raise Error(
+        f"there is no {target.device_type} device here to measure on",
+        hint="give a runner of your own, derived from ms.runner.PyRunner, that measures elsewhere",
+    )
 
 
 def _callbacks(given: Sequence[MeasureCallback] | MeasureCallback | str) -> list[MeasureCallback]:

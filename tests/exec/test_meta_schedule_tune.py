@@ -212,6 +212,8 @@ def test_callbacks_and_profilers_of_the_user(tmp_path: Path) -> None:
             runner_results: Any,
         ) -> None:  # fmt: skip
             seen.append((task_id, len(runner_results)))
+            assert task_scheduler.tasks_[task_id].ctx.task_name == "main"
+            assert task_scheduler.remaining_tasks_ == 1
 
     with ms.Profiler() as profiler:
         database, _ = tune("row_sum", tmp_path, lambda s: 1.0, measure_callbacks=Counts())
@@ -243,6 +245,8 @@ def test_mistakes_are_named(tmp_path: Path) -> None:
         ms.TuneContext(mod, target=TARGET).generate_measure_candidates()
     with pytest.raises(ValueError, match='"logical"'):
         ms.TuneContext(mod, num_threads="all")
+    with pytest.raises(Error, match=r"no rocm device here.*\n.*PyRunner"):
+        ms.tune_tir(mod, "rocm", str(tmp_path), 1)
     with pytest.raises(ValueError, match="symbols first"):
         ms.tune_tir(_dynamic(), TARGET, str(tmp_path), 1)
 

@@ -49,9 +49,9 @@ class Database(Scoped, ABC):
         """The `top_k` fastest records of a workload that ran."""
         if top_k < 0:
             raise ValueError(f"top_k is not negative, got {top_k}")
-        key = self.key_of(workload.mod)
+        key = workload.key(self.module_equality)
         valid = [r for r in self.get_all_tuning_records() if r.is_valid]
-        return [r for r in valid if self.key_of(r.workload.mod) == key][:top_k]
+        return [r for r in valid if r.workload.key(self.module_equality) == key][:top_k]
 
     def __len__(self) -> int:
         return len(self.get_all_tuning_records())
@@ -113,7 +113,7 @@ class Database(Scoped, ABC):
         """Put the fastest record of each workload into another database."""
         seen: set[str] = set()
         for record in self.get_all_tuning_records():
-            key = self.key_of(record.workload.mod)
+            key = record.workload.key(self.module_equality)
             if key in seen or not record.is_valid:
                 continue
             seen.add(key)

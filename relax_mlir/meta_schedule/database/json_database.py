@@ -61,7 +61,7 @@ class JSONDatabase(MemoryDatabase):
                 workload = Workload.from_json(row)
             except (ValueError, TypeError) as error:
                 raise Error(f"{place}: not a workload: {error}") from None
-            key = self.key_of(workload.mod)
+            key = workload.key(self.module_equality)
             self._numbers.setdefault(key, len(workloads))
             super().add_workload(key, workload)
             workloads.append(workload)
@@ -79,7 +79,7 @@ class JSONDatabase(MemoryDatabase):
 
     def commit_tuning_record(self, record: TuningRecord) -> None:
         super().commit_tuning_record(record)
-        number = self._numbers[self.key_of(record.workload.mod)]
+        number = self._numbers[record.workload.key(self.module_equality)]
         _append(self.path_tuning_record, [number, record.as_json()])
 
 

@@ -34,7 +34,7 @@ class MemoryDatabase(Database):
         self._workloads[key] = workload
 
     def commit_tuning_record(self, record: TuningRecord) -> None:
-        key = self.key_of(record.workload.mod)
+        key = record.workload.key(self.module_equality)
         if key not in self._workloads:
             raise ValueError("commit the workload of a record before the record")
         insort(self._records[key], record, key=lambda r: r.seconds)
@@ -46,7 +46,7 @@ class MemoryDatabase(Database):
     def get_top_k(self, workload: Workload, top_k: int) -> list[TuningRecord]:
         if top_k < 0:
             raise ValueError(f"top_k is not negative, got {top_k}")
-        records = self._records.get(self.key_of(workload.mod), [])
+        records = self._records.get(workload.key(self.module_equality), [])
         return [record for record in records if record.is_valid][:top_k]
 
     def __len__(self) -> int:

@@ -12,7 +12,7 @@ import numpy as np
 
 from relax_mlir.ir.module import IRModule
 from relax_mlir.meta_schedule.arg_info import ArgInfo
-from relax_mlir.meta_schedule.module_equality import shash2hex
+from relax_mlir.meta_schedule.module_equality import module_key, shash2hex
 from relax_mlir.target import Target
 from relax_mlir.tir.schedule import Schedule, Trace
 
@@ -23,11 +23,18 @@ __all__ = ["TuningRecord", "Workload"]
 
 
 class Workload:
-    """A module to tune, and its hash."""
+    """A module to tune, which nobody changes, and its hash."""
 
     def __init__(self, mod: IRModule, shash: str | None = None) -> None:
         self.mod = mod
         self.shash = shash or shash2hex(mod)
+        self._keys: dict[str, str] = {}
+
+    def key(self, module_equality: str) -> str:
+        """The text by which workloads are told apart (see `module_equality.py`)."""
+        if module_equality not in self._keys:
+            self._keys[module_equality] = module_key(self.mod, module_equality)
+        return self._keys[module_equality]
 
     def as_json(self) -> list[Any]:
         """The hash, the module as MLIR text, and the constants it refers to."""

@@ -117,6 +117,28 @@ class TaskScheduler(ABC):
             self.logger.info("Task #%d: %d candidates", task_id, len(candidates))
             task.running = self._send(task, candidates)
 
+    # -- TVM's names of what callbacks look at -----------------------------------------------
+
+    @property
+    def tasks_(self) -> list[TaskRecord]:
+        return self.tasks
+
+    @property
+    def database_(self) -> Database | None:
+        return self.database
+
+    @property
+    def cost_model_(self) -> CostModel | None:
+        return self.cost_model
+
+    @property
+    def measure_callbacks_(self) -> list[MeasureCallback]:
+        return self._callbacks
+
+    @property
+    def remaining_tasks_(self) -> int:
+        return sum(not task.is_terminated for task in self.tasks)
+
     # -- measuring --------------------------------------------------------------------------
 
     def _send(self, task: TaskRecord, candidates: list[MeasureCandidate]) -> Batch:
@@ -188,7 +210,7 @@ class TaskScheduler(ABC):
         if task.running is not None:
             self.join_running_task(task_id)
         task.is_terminated = True
-        left = sum(not t.is_terminated for t in self.tasks)
+        left = self.remaining_tasks_
         self.logger.info("Task #%d has finished. Remaining task(s): %d", task_id, left)
         self.print_tuning_statistics()
 
