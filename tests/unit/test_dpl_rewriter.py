@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
+import relax_mlir
+from relax_mlir import relax
+from relax_mlir.errors import Error
 from relax_mlir.relax.dpl import PatternMatchingRewriter, is_op, wildcard
 from relax_mlir.script import from_source
 from relax_mlir.script import ir as I
@@ -152,3 +156,112 @@ def test_a_kernel_is_no_pattern() -> None:
             @R.function
             def replacement():
                 return R.tuple()
+
+
+@R.rewriter
+class DoubledBySubroutine:
+    @R.function
+    def pattern(A: R.Tensor([16], F)):
+        return R.add(A, A)
+
+    @R.function
+    def replacement(A: R.Tensor([16], F)):
+        return DoubledBySubroutine.helper(A)
+
+    @R.function(private=True)
+    def helper(A: R.Tensor([16], F)) -> R.Tensor([16], F):
+        return DoubledBySubroutine.inner(A)
+
+    @R.function(private=True)
+    def inner(A: R.Tensor([16], F)) -> R.Tensor([16], F):
+        return R.multiply(A, R.const(2.0, F))
+
+
+@R.rewriter
+class SquaredByKernel:
+    @R.function
+    def pattern(A: R.Tensor([16], F)):
+        return R.multiply(A, A)
+
+    @R.function
+    def replacement(A: R.Tensor([16], F)):
+        return R.call_tir(SquaredByKernel.helper, [A], out_ty=R.Tensor([16], F))
+
+    @T.prim_func(private=True)
+    def helper(A: T.Buffer(16, "float32"), B: T.Buffer(16, "float32")):
+        for i in range(16):
+            B[i] = A[i] * A[i]
+
+
+def test_functions_of_rules_come_along_under_free_names() -> None:
+    @I.ir_module
+    class Before:
+        @R.function
+        def main(x: R.Tensor([16], F)):
+            y = R.add(x, x)
+            z = R.multiply(y, y)
+            return z
+
+        @R.function(private=True)
+        def inner(x: R.Tensor([16], F)):
+            return R.negative(x)
+
+    after = (DoubledBySubroutine | SquaredByKernel)(Before).verify()
+    names = sorted(var.name_hint for var in after.get_global_vars())
+    assert names == ["helper", "helper_1", "inner", "inner_1", "main"]
+    assert all(after[name].is_private for name in names if name != "main")
+    x = np.arange(16, dtype=F)
+    machine = relax.VirtualMachine(relax_mlir.compile(after, "llvm"), relax_mlir.cpu())
+    np.testing.assert_array_equal(machine["main"](x).numpy(), (2 * x) ** 2)
+    only = DoubledBySubroutine(Before)
+    assert sorted(v.name_hint for v in only.get_global_vars()) == [
+        "helper", "inner", "inner_1", "main"
+    ]  # fmt: skip
+    assert SquaredByKernel(Before["inner"]) == Before["inner"]
+    with pytest.raises(Error, match="calls helper, which a function alone has not"):
+        DoubledBySubroutine(Before["main"])
+
+
+def test_what_a_rule_makes_may_match_another() -> None:
+    made = (DoubledByConstant | ByLibrary)(from_source(TWICE))
+    assert '"fast_multiply"' in made.script() and "R.add" not in made.script()
+    assert "R.multiply" in DoubledByConstant(from_source(TWICE)).script()
+
+
+TWICE = """
+@R.function(private=True)
+def before(A: R.Tensor([16], "float32")):
+    B = R.add(A, A)
+    return B
+"""
+
+
+@R.rewriter
+class DoubledByConstant:
+    @R.function
+    def pattern(A: R.Tensor([16], F)):
+        return R.add(A, A)
+
+    @R.function
+    def replacement(A: R.Tensor([16], F)):
+        return R.multiply(A, R.const(2.0, F))
+
+
+@R.rewriter
+class ByLibrary:
+    @R.function
+    def pattern(A: R.Tensor([16], F), B: R.Tensor([], F)):
+        return R.multiply(A, B)
+
+    @R.function
+    def replacement(A: R.Tensor([16], F), B: R.Tensor([], F)):
+        return R.call_pure_packed("fast_multiply", A, B, ty_args=R.Tensor([16], F))
+
+
+def test_functions_of_rules_are_private() -> None:
+    text = TWICE.replace("(private=True)", "").replace("    ", "        ").replace("@R", "    @R")
+    text = text.replace("\ndef", "\n    def")
+    pattern = text.replace("before", "pattern")
+    source = f"@I.ir_module\nclass Rule:{pattern}{text.replace('before', 'replacement')}{text}"
+    with pytest.raises(ValueError, match="'before' of a rewriter is publicly exposed"):
+        PatternMatchingRewriter.from_module(from_source(source))

@@ -436,3 +436,19 @@ def test_external_modules_are_of_the_metadata() -> None:
     assert again.script() == text
     with pytest.raises(Error, match="external modules have no text: ExternModule, ExternModule"):
         module.script(show_meta=True)
+
+
+def test_a_function_by_itself_is_called_by_its_global_symbol() -> None:
+    function = parse('R.func_attr({"global_symbol": "renamed", "k": 1})\nreturn x')
+    assert function.name == "renamed"
+    assert function.attrs == {"global_symbol": "renamed", "k": 1}
+    assert "def renamed(" in round_trip(function)
+
+    @I.ir_module
+    class Module:
+        @R.function
+        def main(x: R.Tensor((4,), "float32")):
+            R.func_attr({"global_symbol": "other"})
+            return x
+
+    assert [var.name_hint for var in Module.get_global_vars()] == ["main"]

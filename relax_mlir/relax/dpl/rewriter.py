@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
 
 from relax_mlir import mlir
 from relax_mlir.errors import Error
+from relax_mlir.ir.function import BaseFunc
 from relax_mlir.ir.module import IRModule
+from relax_mlir.lowering.relax.functions import callee_of, references, walk
+from relax_mlir.mlir import ir
 from relax_mlir.relax import expr as nodes
 from relax_mlir.relax.blocks import VarBinding
 from relax_mlir.relax.dpl.matcher import extract_matched_expr
@@ -30,16 +33,19 @@ __all__ = ["ExprPatternRewriter", "OrRewriter", "PatternMatchingRewriter", "rewr
 CallRewriter = Callable[[Expr, dict[DFPattern, Any]], Expr]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Rule:
-    """A pattern, and what stands for an expression that matches it."""
+    """A pattern, what stands for an expression that matches it, and the functions that this may
+    call, by name."""
 
     pattern: DFPattern
     replace: Callable[[_Rewriting, Expr, dict[DFPattern, Any]], Expr]
+    functions: Mapping[str, BaseFunc] = field(default_factory=dict[str, BaseFunc])
 
 
 class PatternMatchingRewriter:
-    """Rules of which the first that matches a bound expression replaces it.
+    """Rules of which the first that matches a bound expression replaces it; what it becomes may
+    match another one.
 
     Made by `from_pattern` or `from_module` (or the decorator `R.rewriter`).  A call takes a Relax
     function or a module, all of whose Relax functions it rewrites, and returns a new one.
@@ -58,10 +64,11 @@ class PatternMatchingRewriter:
     @staticmethod
     def from_module(mod: IRModule) -> PatternMatchingRewriter:
         """The rule of a module with Relax functions `pattern` and `replacement`, which take and
-        return the same types.
+        return the same types.  Its other functions, which are private, come along where the
+        replacement calls them.
 
         Raises KeyError when one is missing, TypeError when it is no Relax function, ValueError for
-        different signatures.
+        different signatures, and for other functions that are public.
         """
         pattern, replacement = _function(mod, "pattern"), _function(mod, "replacement")
         kinds = [[var.struct_info for var in f.params] for f in (pattern, replacement)]
@@ -70,30 +77,66 @@ class PatternMatchingRewriter:
                 "pattern and replacement must have the same signature: "
                 f"{pattern.struct_info} and {replacement.struct_info}"
             )
+        others = {
+            var.name_hint: function
+            for var, function in mod.functions.items()
+            if var.name_hint not in ("pattern", "replacement")
+        }
+        for name, function in others.items():
+            if not function.is_private:
+                raise ValueError(f"the function '{name}' of a rewriter is publicly exposed")
         parameters = [wildcard().has_struct_info(var.struct_info) for var in pattern.params]
         described = _describe(pattern, parameters)
 
         def instantiate(rewriting: _Rewriting, _: Expr, found: dict[DFPattern, Any]) -> Expr:
             given = [found[parameter] for parameter in parameters]
-            return rewriting.instantiate(replacement, given)
+            return rewriting.instantiate(replacement, given, rewriting.names.get(rule, {}))
 
-        return PatternMatchingRewriter([_Rule(described, instantiate)])
+        rule = _Rule(described, instantiate, others)
+        return PatternMatchingRewriter([rule])
 
     def __or__(self, other: PatternMatchingRewriter) -> PatternMatchingRewriter:
         """The rules of both; those of the first are tried first."""
         return PatternMatchingRewriter([*self._rules, *other._rules])
 
     def __call__(self, obj: Any) -> Any:
-        """A function or module that is rewritten.  Raises TypeError for something else."""
+        """A function or module that is rewritten.
+
+        Raises TypeError for something else, Error when a function alone would call functions of
+        the rules.
+        """
         if isinstance(obj, Function):
-            return remove_all_unused(_Rewriting(self._rules).visit_expr(obj))
+            made, called = self._rewritten(obj, {})
+            if called:
+                raise Error(
+                    f"the replacement calls {', '.join(sorted(called))}, which a function alone "
+                    "has not: rewrite a module"
+                )
+            return made
         if not isinstance(obj, IRModule):
             raise TypeError(f"a rewriter takes Relax functions and modules, not {obj!r}")
         result = obj.clone()
+        names = _free_names(self._rules, [var.name_hint for var in obj.get_global_vars()])
+        called: set[str] = set()
         for var, function in obj.functions.items():
             if isinstance(function, Function):
-                result.update_func(var, self(function))
+                made, more = self._rewritten(function, names)
+                result.update_func(var, made)
+                called |= more
+        _add_called(result, names, called)
         return result
+
+    def _rewritten(self, function: Function, names: Names) -> tuple[Function, set[str]]:
+        """A function that is rewritten, and the functions of the rules that it calls now."""
+        rewriting = _Rewriting(self._rules, names)
+        made = remove_all_unused(rewriting.visit_expr(function))
+        with mlir.scope():
+            used = references(made.operation)
+        new = {
+            names[rule][name] if names else name for rule in self._rules for name in rule.functions
+        }
+        with mlir.scope():
+            return made, (used - references(function.operation)) & new
 
 
 ExprPatternRewriter = PatternMatchingRewriter.from_pattern
@@ -115,28 +158,94 @@ def rewrite_call(pattern: DFPattern, rewriter: CallRewriter, func: Function) -> 
     return PatternMatchingRewriter.from_pattern(pattern, rewriter)(func)
 
 
+Names: TypeAlias = "Mapping[_Rule, Mapping[str, str]]"
+"""What the functions of each rule are called in the module that is rewritten."""
+
+
+def _free_names(rules: Sequence[_Rule], taken: Sequence[str]) -> Names:
+    """Names for the functions of rules that no function of the module has."""
+    used, found = set(taken), dict[_Rule, dict[str, str]]()
+    for rule in rules:
+        found[rule] = {}
+        for name in rule.functions:
+            unique, number = name, 0
+            while unique in used:
+                number += 1
+                unique = f"{name}_{number}"
+            used.add(unique)
+            found[rule][name] = unique
+    return found
+
+
+def _add_called(module: IRModule, names: Names, called: set[str]) -> None:
+    """Add the functions of rules that are called, and those that they call."""
+    for rule, renamed in names.items():
+        original = {new: old for old, new in renamed.items()}
+        pending = [name for name in called if name in original]
+        while pending:
+            name = pending.pop()
+            if name in module:
+                continue
+            function = rule.functions[original[name]].clone()
+            with mlir.scope():
+                for op in walk(function.operation):
+                    if "callee" in op.attributes and callee_of(op) in renamed:
+                        new = renamed[callee_of(op)]
+                        op.attributes["callee"] = ir.FlatSymbolRefAttr.get(new)
+                        pending.append(new)
+            module.update_func(name, function)
+
+
 class _Rewriting(PyExprMutator):
     """One function on its way through some rules."""
 
-    def __init__(self, rules: Sequence[_Rule]) -> None:
+    def __init__(self, rules: Sequence[_Rule], names: Names) -> None:
         super().__init__()
         self._rules = rules
+        self.names = names
         self._values: dict[Var, Expr] = {}
+        self._renamed: Mapping[str, str] = {}
 
     def visit_var_binding_(self, binding: VarBinding) -> None:
         if isinstance(binding.value, nodes.If):
             super().visit_var_binding_(binding)
             return
         value = self.visit_expr(binding.value)
-        for rule in self._rules:
-            found = extract_matched_expr(rule.pattern, value, self._values)
-            if found is not None:
-                value = rule.replace(self, value, found)
-                break
+        # Each rule once, so that one whose result matches it again comes to an end.
+        pending = list(self._rules)
+        while (applied := self._first_match(pending, value)) is not None:
+            rule, value = applied
+            pending.remove(rule)
         self._values[self.reemit_binding(binding, value)] = value
 
-    def instantiate(self, function: Function, given: Sequence[Expr]) -> Expr:
-        """The result of a function's body, whose bindings are emitted, for these arguments."""
+    def _first_match(self, rules: Sequence[_Rule], value: Expr) -> tuple[_Rule, Expr] | None:
+        """The first rule that matches an expression, and what stands for that."""
+        for rule in rules:
+            found = extract_matched_expr(rule.pattern, value, self._values)
+            if found is not None:
+                return rule, rule.replace(self, value, found)
+        return None
+
+    def visit_global_var_(self, op: Any) -> Any:
+        reference = isinstance(op, nodes.FunctionRef)  # a function that is a value
+        renamed = self._renamed.get(op.var.name_hint if reference else op.name_hint)
+        if renamed is None:
+            return op
+        var = nodes.GlobalVar(renamed)
+        return nodes.FunctionRef(var, op.mlir_type) if reference else var
+
+    def instantiate(
+        self, function: Function, given: Sequence[Expr], renamed: Mapping[str, str]
+    ) -> Expr:
+        """The result of a function's body, whose bindings are emitted, for these arguments; the
+        functions that it calls are those of other names."""
+        before, self._renamed = self._renamed, renamed
+        try:
+            return self._instantiated(function, given)
+        finally:
+            self._renamed = before
+
+    def _instantiated(self, function: Function, given: Sequence[Expr]) -> Expr:
         for parameter, value in zip(function.params, given, strict=True):
             self.set_var_remap(parameter, value)
         result = function.body.body
@@ -146,7 +255,9 @@ class _Rewriting(PyExprMutator):
             value = self.visit_expr(binding.value)
             if binding.var is result:
                 return value  # what is replaced gives it its name
-            self.set_var_remap(binding.var, self.builder_.emit(value))
+            emitted = self.builder_.emit(value)
+            self._values[emitted] = value
+            self.set_var_remap(binding.var, emitted)
         return self.visit_expr(result)
 
 

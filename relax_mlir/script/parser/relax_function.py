@@ -153,6 +153,7 @@ class RelaxParser(DialectParser):
         self.gives_tuple = False  # declared as `-> R.Tuple`, of whatever fields
         self.params: list[Var] = []
         self.finished: BaseFunc | None = None
+        self.symbol: str | None = None  # of `R.func_attr`: what a function by itself is called
         self.outputs: Sequence[Var] | None = None
         self._results: list[Any] = []  # of the open local functions
         self._constants: dict[int, Constant] = {}
@@ -214,6 +215,9 @@ class RelaxParser(DialectParser):
             self.visit_body(node.body)
         if self.finished is None:
             raise self.error(f"the function '{node.name}' returns nothing", node)
+        alone = self.context.module is None
+        if self.symbol is not None and alone and self.symbol != self.finished.name:
+            return self.finished.with_attr("global_symbol", self.symbol)
         return self.finished
 
     def _locate(self, node: ast.AST) -> None:
@@ -329,8 +333,10 @@ class RelaxParser(DialectParser):
 
     def _attributes(self, form: FuncAttrForm) -> None:
         attributes = dict(form.attributes)
-        if attributes.pop("global_symbol", None) is not None:
+        symbol = attributes.pop("global_symbol", None)
+        if symbol is not None and not self._results:
             self.builder.private = False
+            self.symbol = str(_plain(symbol))
         self.builder.attrs.update({k: _plain(v) for k, v in attributes.items()})
 
     def _output(self, form: OutputForm, node: ast.AST) -> None:
