@@ -12,6 +12,7 @@ from relax_mlir.lowering.linalg_to_vector.cpu_target import CHAINS, CPUTarget
 from relax_mlir.lowering.linalg_to_vector.loop_nest import ONE, ZERO
 
 __all__ = [
+    "CACHED_WEIGHT",
     "FEW_TILES",
     "VECTOR_COUNTS",
     "RegisterTile",
@@ -29,8 +30,6 @@ __all__ = [
     "worth_packing",
 ]
 
-# A weight of at most so many bytes stays in the second-level cache while rows of the image pass.
-_CACHED_WEIGHT = 200_000
 # Laying out a weight in the call costs about as much as so many output positions.
 _PACKING_POSITIONS = 24
 
@@ -39,6 +38,9 @@ _PACKING_POSITIONS = 24
 _WEIGHT_PARTS, _SUMMED_CHANNELS = 3, 16
 # Transformed data may take so much of the second-level cache before they are made in parts.
 _WINOGRAD_CHUNK, _LARGEST_CHUNK = 0.6, 4
+
+CACHED_WEIGHT = 200_000
+"""A weight of at most so many bytes stays in the second-level cache while the image passes."""
 
 FEW_TILES = 16
 """Tiles whose sums in a panel stay in the first-level cache."""
@@ -110,7 +112,7 @@ def _tile_cost(pixels: int, channels: int, height: int, vectors: int, lanes: int
 def weight_stays_in_cache(conv: Convolution) -> bool:
     """Whether rows of the image go outermost, instead of panels of output channels."""
     size = _bytes(conv, conv.weight)
-    return size is not None and size <= _CACHED_WEIGHT
+    return size is not None and size <= CACHED_WEIGHT
 
 
 def weight_is_larger(conv: Convolution) -> bool:
