@@ -68,6 +68,22 @@ def test_losses(reduction: str) -> None:
         np.testing.assert_allclose(got, reduced(each, reduction), rtol=1e-5, atol=1e-5)
 
 
+def test_one_hot_integers_are_targets() -> None:
+    rng = RNG(1)
+    a, labels, weights = rng.standard_normal((6, 4)).astype(F), rng.integers(0, 4, 6), rng.random(4)
+    one_hot, weights = np.eye(4, dtype="int64")[labels], weights.astype(F)
+    kinds = R.Tensor((6, 4), F), R.Tensor((6, 4), "int64"), R.Tensor((4,), F)
+    each = -log_softmax(a)[np.arange(6), labels] * weights[labels]
+    loss = CategoricalCrossEntropyLoss("sum")
+    assert loss.num_backbone_outputs == 1
+    got = call(loss(*kinds), a, one_hot, weights).numpy()
+    np.testing.assert_allclose(got, each.sum(), rtol=1e-5)
+    ignored = CategoricalCrossEntropyLoss("mean", ignore_index=int(labels[0]))
+    counted = labels != labels[0]
+    got = call(ignored(*kinds), a, one_hot, weights).numpy()
+    np.testing.assert_allclose(got, each[counted].sum() / weights[labels][counted].sum(), rtol=1e-5)
+
+
 def test_losses_refuse_what_they_do_not_know() -> None:
     with pytest.raises(ValueError, match="reduction must be one of"):
         MSELoss("median")

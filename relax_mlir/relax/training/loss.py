@@ -21,6 +21,8 @@ class Loss:
 
     name: ClassVar[str] = ""
     parameters: ClassVar[tuple[str, ...]] = ("predictions", "targets")
+    num_backbone_outputs: ClassVar[int] = 1
+    """How many results of a model the loss takes, see `relax.training.AppendLoss`."""
 
     def __init__(self, reduction: str = "mean"):
         if reduction not in REDUCTIONS:
@@ -94,12 +96,26 @@ class CrossEntropyLoss(Loss):
 
 
 class CategoricalCrossEntropyLoss(Loss):
-    """The cross entropy of logits (N, C) with probabilities (N, C); classes may be weighted."""
+    """The cross entropy of logits (N, C) with probabilities (N, C), or with one-hot integers;
+    classes may be weighted.
+
+    With `ignore_index` not negative, rows whose largest target is that class do not count.
+    """
 
     name = "categorical_cross_entropy_loss"
     parameters = ("predictions", "targets", "weights")
 
+    def __init__(self, reduction: str = "mean", ignore_index: int = -100):
+        super().__init__(reduction)
+        self.ignore_index = ignore_index
+
     def compute(self, predictions: Expr, targets: Expr, weights: Expr | None = None) -> Expr:
+        logits = op.nn.log_softmax(predictions)
+        if self.ignore_index >= 0:
+            labels = op.argmax(targets, axis=1)
+            return op.nn.nll_loss(logits, labels, weights, self.reduction, self.ignore_index)
+        if targets.dtype != predictions.dtype:
+            targets = op.astype(targets, predictions.dtype)
         weighted = targets if weights is None else op.multiply(targets, weights)
-        each = op.negative(op.sum(op.multiply(op.nn.log_softmax(predictions), weighted), axis=-1))
+        each = op.negative(op.sum(op.multiply(logits, weighted), axis=-1))
         return self.reduce(each)
