@@ -40,7 +40,7 @@ from relax_mlir.mlir import arith, ir, memref, vector
 from relax_mlir.tir.math_ops import constant_attribute
 from relax_mlir.tir.schedule.index import Index, as_index, floordiv, leaf, mod
 from relax_mlir.tir.schedule.index_write import write
-from relax_mlir.tir.schedule.state import add_access, alloc_buffer, new_loop
+from relax_mlir.tir.schedule.state import add_access, alloc_buffer, buffer_shape, new_loop
 
 __all__ = ["LowerTensorCores"]
 
@@ -107,24 +107,26 @@ class _Lowering:
 
     def _add_fragment(self, buffer: ir.Value, scope: str, calls: Sequence[ir.Operation]) -> None:
         kind = ir.MemRefType(buffer.type)
-        shape = list(kind.shape)
+        shape = buffer_shape(buffer)
         if scope == "warp":
-            if len(shape) < 2 or shape[-2] != WARP_SIZE:
+            if len(shape) < 2 or shape[-2].as_constant() != WARP_SIZE:
                 return
-            sizes, tile, registers = [*shape[:-2], shape[-1]], None, shape[-1]
+            sizes, tile, registers = [*shape[:-2], shape[-1]], None, kind.shape[-1]
         else:
             tile = _tile_of(buffer, calls)
             if tile is None:
                 return
             self._require_wmma_tile(buffer, scope, tile)
             registers = tile[0] * tile[1] // WARP_SIZE
-            grid = [-(-s // t) for s, t in zip(shape[-2:], tile, strict=True)]
-            sizes = [*shape[:-2], *grid, registers]
+            grid = [
+                floordiv(size + (length - 1), Index({}, length))
+                for size, length in zip(shape[-2:], tile, strict=True)
+            ]
+            sizes = [*shape[:-2], *grid, Index({}, registers)]
         op = buffer.owner.operation
         made = alloc_buffer(
-            describe(buffer), [Index({}, s) for s in sizes], kind.element_type, "local",
-            ir.InsertionPoint(op),
-        )  # fmt: skip
+            describe(buffer), sizes, kind.element_type, "local", ir.InsertionPoint(op)
+        )
         self.fragments[buffer] = _Fragment(made.operation.results[0], registers, tile)
 
     def _require_wmma_tile(self, buffer: ir.Value, scope: str, tile: tuple[int, int]) -> None:

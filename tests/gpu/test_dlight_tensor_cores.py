@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import relax_mlir
-from relax_mlir import dlight
+from relax_mlir import dlight, te
 from relax_mlir.dlight.analysis.common_analysis import normalize_prim_func
 from relax_mlir.dlight.gpu.matmul_form import reduction_block
 from relax_mlir.dlight.gpu.matmul_tensor_cores import (
@@ -106,3 +106,20 @@ def test_attention() -> None:
 def test_attention_without_them() -> None:
     module = scheduled(dlight.gpu.ReductionChain(), attention(70, 64, 1, 32), AMPERE)
     assert "mma" not in module.script()
+
+
+def test_symbolic_rows() -> None:
+    n = te.var("n", "int64")
+    a, b = placeholders((n, 128), (128, 192), dtype="float16")
+    module = scheduled(dlight.gpu.Matmul(), prim_func([a, b], product(a, b)), AMPERE)
+    assert "T.tvm_mma_sync" in module.script()
+    rng = np.random.default_rng(8)
+    y = rng.integers(-2, 3, (128, 192)).astype("float16")
+    for rows in (1, 130):
+        x = rng.integers(-2, 3, (rows, 128)).astype("float16")
+        out = np.zeros((rows, 192), "float16")
+        built = run_emulated(module, x, y, out, target=AMPERE, order="random", seed=rows)
+        np.testing.assert_array_equal(out, x @ y)
+    # Fragments are as large as a warp's part of the rows, whatever those are.
+    (resources,) = assemble(kernels(built, "ptx"), "sm_80").values()
+    assert resources.spills == resources.stack == 0
