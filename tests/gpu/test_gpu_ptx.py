@@ -53,4 +53,4 @@ def test_default_matmul_keeps_its_tiles_in_registers(dtype):
     used = assemble(text, "sm_80")["main_kernel"]
     assert (used.spills, used.stack) == (0, 0)
     assert ("mma.sync" in text) == (dtype == "float16")
-    assert ("cp.async" in text) == (dtype == "float16")  # the next slice comes meanwhile
+    assert "cp.async" in text  # the next slice comes meanwhile
