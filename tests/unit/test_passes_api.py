@@ -318,7 +318,8 @@ def test_python_and_text_name_the_same_passes(name: str, text: str):
             else:
                 yield str(pass_)
 
-    mine = list(flat([relax.get_pipeline(name)]))
+    # The database of tuned schedules is one of the process, which text does not name.
+    mine = [p for p in flat([relax.get_pipeline(name)]) if "ApplyCurrentDatabase" not in p]
     assert mine == [str(element) for element in Pipeline.parse(text).elements]
 
 
