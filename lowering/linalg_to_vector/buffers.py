@@ -5,7 +5,14 @@ from __future__ import annotations
 from relax_mlir.lowering.linalg_to_vector.builder import defining_op
 from relax_mlir.mlir import ir, operations_named
 
-__all__ = ["ALLOCATIONS", "BufferUses", "erase_unused_buffers", "outputs_of"]
+__all__ = [
+    "ALLOCATIONS",
+    "BufferUses",
+    "erase_unused_buffers",
+    "outputs_of",
+    "static_offsets",
+    "viewed",
+]
 
 # TensorIR's buffers become memref.alloc only later.
 ALLOCATIONS = ("memref.alloc", "memref.alloca", "tir.alloc_buffer")
@@ -39,6 +46,24 @@ class BufferUses:
             return False
         return not any(use.owner.operation.name in _VIEWS for use in buffer.uses)
 
+    def parts(self, buffer: ir.Value) -> dict[ir.Value, tuple[int, ...]] | None:
+        """The views of an allocated buffer that are parts of it as it lies, and where they begin
+        along its dimensions; None if it is viewed otherwise, or is no allocation."""
+        if not _is_allocation(buffer):
+            return None
+        found: dict[ir.Value, tuple[int, ...]] = {}
+        for use in buffer.uses:
+            view = use.owner.operation
+            if view.name not in _VIEWS:
+                continue
+            offsets = static_offsets(view) if view.name == "memref.subview" else None
+            if offsets is None or ir.MemRefType(view.result.type).rank != len(offsets):
+                return None
+            if any(inner.owner.operation.name in _VIEWS for inner in view.result.uses):
+                return None
+            found[view.result] = offsets
+        return found
+
     def is_private(self, buffer: ir.Value) -> bool:
         """Whether only operations that name the buffer can touch it."""
         if any(use.owner.operation.name in _VIEWS for use in buffer.uses):
@@ -46,7 +71,7 @@ class BufferUses:
         return self._is_separate(buffer)
 
     def may_overlap(self, first: ir.Value, second: ir.Value) -> bool:
-        buffers = _viewed(first), _viewed(second)
+        buffers = viewed(first), viewed(second)
         if buffers[0] == buffers[1]:
             return True
         if all(map(self._is_separate, buffers)):
@@ -126,6 +151,15 @@ class BufferUses:
         return owner.is_before_in_block(op)
 
 
+def static_offsets(view: ir.Operation) -> tuple[int, ...] | None:
+    """Where a `memref.subview` begins; None if that is not known, or if it leaves out elements."""
+    offsets = tuple(ir.DenseI64ArrayAttr(view.attributes["static_offsets"]))
+    steps = list(ir.DenseI64ArrayAttr(view.attributes["static_strides"]))
+    dynamic = ir.ShapedType.get_dynamic_size()
+    known = dynamic not in offsets and all(step == 1 for step in steps)
+    return offsets if known else None
+
+
 def _outside_values(op: ir.Operation) -> list[ir.Value]:
     """Operands of `op` and values from outside that its body uses."""
     values = list(op.operands)
@@ -150,7 +184,7 @@ def _is_allocation(value: ir.Value) -> bool:
     return owner is not None and owner.name in ALLOCATIONS
 
 
-def _viewed(buffer: ir.Value) -> ir.Value:
+def viewed(buffer: ir.Value) -> ir.Value:
     """The buffer behind a view, or a view of that."""
     owner = defining_op(buffer)
     while owner is not None and owner.name in _VIEWS:

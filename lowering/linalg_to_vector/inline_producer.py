@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from relax_mlir.lowering.linalg_to_vector.loop_nest import parse
 from relax_mlir.mlir import ir
 
@@ -11,16 +13,25 @@ _Operand = tuple[ir.Value, ir.AffineMap]
 
 
 def inline_producer(
-    producer: ir.Operation, reader: ir.Operation, *, quotients: bool = False
+    producer: ir.Operation,
+    reader: ir.Operation,
+    *,
+    quotients: bool = False,
+    parts: Mapping[ir.Value, Sequence[int]] | None = None,
 ) -> ir.Operation | None:
     """A `linalg.generic` before `reader` that does its work with the producer's body inlined
     wherever the producer's output was read.  None if that is no strided loop nest, with `quotients`
-    one whose indices may divide dimensions; nothing is erased."""
+    one whose indices may divide dimensions; nothing is erased.
+
+    parts: views of the output that stand for it, and where they begin along each dimension."""
     temporary = list(producer.operands)[-1]
-    maps = _maps(reader)
     values = list(reader.operands)
     inputs_count = reader.attributes["operandSegmentSizes"][0]
-    read = [i for i in range(inputs_count) if values[i] == temporary]
+    starts = {temporary: [0] * ir.MemRefType(temporary.type).rank, **(parts or {})}
+    read = [i for i in range(inputs_count) if values[i] in starts]
+    maps = _maps(reader)
+    for i in read:
+        maps[i] = _moved(maps[i], starts[values[i]])
     rank = len(reader.attributes["iterator_types"])
     kept = [(values[i], maps[i]) for i in range(inputs_count) if i not in read]
     inlined = [_composed_inputs(producer, maps[i], rank) for i in read]
@@ -28,9 +39,12 @@ def inline_producer(
     outputs = list(zip(values[inputs_count:], maps[inputs_count:], strict=True))
     if not _covers_all_dims([map_ for _, map_ in (*inputs, *outputs)], rank):
         return None
+    if parts and not _agree(inputs, outputs):
+        return None
+    read_maps = [maps[i] for i in read]
     with ir.InsertionPoint(reader), reader.location:
         fused = _create(reader, inputs, outputs)
-        complete = _fill_body(fused, producer, reader, inputs, kept, inlined, read)
+        complete = _fill_body(fused, producer, reader, inputs, kept, inlined, read, read_maps)
     if not complete or parse(fused, quotients=quotients) is None:
         fused.erase()
         return None
@@ -39,6 +53,29 @@ def inline_producer(
 
 def _maps(op: ir.Operation) -> list[ir.AffineMap]:
     return [attribute.value for attribute in op.attributes["indexing_maps"]]
+
+
+def _moved(map_: ir.AffineMap, starts: Sequence[int]) -> ir.AffineMap:
+    """The map of indices that begin elsewhere."""
+    results = [
+        ir.AffineExpr.simplify_affine_expr(expr + start, map_.n_dims, 0) if start else expr
+        for expr, start in zip(map_.results, starts, strict=True)
+    ]
+    return ir.AffineMap.get(map_.n_dims, 0, results)
+
+
+def _agree(inputs: list[_Operand], outputs: list[_Operand]) -> bool:
+    """Whether all buffers that a dimension alone indexes have one size along it: only a part of one
+    may be read otherwise, which linalg cannot say."""
+    sizes: dict[int, int] = {}
+    for value, map_ in (*outputs, *inputs):
+        if not isinstance(value.type, ir.MemRefType):
+            continue
+        for expr, size in zip(map_.results, ir.MemRefType(value.type).shape, strict=True):
+            plain = isinstance(expr, ir.AffineDimExpr)
+            if plain and sizes.setdefault(expr.position, size) != size:
+                return False
+    return True
 
 
 def _producer_dims(producer: ir.Operation, read_map: ir.AffineMap) -> list[ir.AffineExpr]:
@@ -112,16 +149,16 @@ def _fill_body(
     kept: list[_Operand],
     inlined: list[list[_Operand]],
     read: list[int],
+    read_maps: list[ir.AffineMap],
 ) -> bool:
     """Clone both bodies; False if an index of the producer is no plain dimension of the reader."""
     block = fused.regions[0].blocks[0]
     argument = {id_: block.arguments[i] for i, id_ in enumerate(map(_key, inputs))}
     reader_block = reader.regions[0].blocks[0]
-    maps = _maps(reader)
     values: dict[ir.Value, ir.Value] = {}
     with ir.InsertionPoint(block):
-        for index, group in zip(read, inlined, strict=True):
-            dims = _producer_dims(producer, maps[index])
+        for index, map_, group in zip(read, read_maps, inlined, strict=True):
+            dims = _producer_dims(producer, map_)
             body = producer.regions[0].blocks[0]
             given = [argument[_key(operand)] for operand in group]
             produced = _clone_body(body, given, dims)

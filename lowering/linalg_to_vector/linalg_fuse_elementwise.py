@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from relax_mlir.lowering.linalg_to_vector.body import body_cost
@@ -9,7 +10,9 @@ from relax_mlir.lowering.linalg_to_vector.buffers import (
     BufferUses,
     erase_unused_buffers,
     outputs_of,
+    viewed,
 )
+from relax_mlir.lowering.linalg_to_vector.builder import defining_op
 from relax_mlir.lowering.linalg_to_vector.cpu_target import host_cpu
 from relax_mlir.lowering.linalg_to_vector.inline_producer import inline_producer
 from relax_mlir.lowering.linalg_to_vector.loop_nest import LoopNest, parse
@@ -30,10 +33,11 @@ class LinalgFuseElementwise(Pass):
     """Remove temporaries between elementwise operations, and between those and reductions.
 
     A producer whose result lies in a temporary is inlined into its readers: if it only moves
-    data (then contractions read the source in place), if it has one reader that reads every element
-    once, or if it is cheap; unless a reader could then no longer be vectorized.  What consumes a
-    contraction is left as it is, for `linalg-to-vector` to fuse into the contraction's tiles.  What
-    then still copies an argument only to reshape it becomes a view.
+    data (then contractions read the source in place, and readers may take parts of it), if it has
+    one reader that reads every element once, or if it is cheap; unless a reader could then no
+    longer be vectorized.  What consumes a contraction is left as it is, for `linalg-to-vector` to
+    fuse into the contraction's tiles.  What then still copies an argument only to reshape it
+    becomes a view.
     """
 
     def run(self, state: ModuleState) -> None:
@@ -68,37 +72,53 @@ class _FunctionFusion:
 
     def _inline(self, producer: ir.Operation, block: ir.Block) -> bool:
         """Move a producer into all its readers and erase it; False if it stays."""
-        nest = parse(producer)
+        nest = parse(producer, quotients=True)
         if nest is None or not _is_elementwise(nest):
             return False
+        moves = _moves_data(nest)
         temporary = outputs_of(producer)[0]
-        if not self.uses.is_temporary(temporary):
+        parts = self.uses.parts(temporary)
+        if parts is None or ((parts or _divides(nest)) and not moves):
             return False
-        users = self.uses.remaining_users(temporary, producer)
-        fills = [user for user in users if user.name == "linalg.fill"]
-        readers = [user for user in users if user.name != "linalg.fill"]
+        fills, readers = self._users(producer, parts)
         if not readers or not all(self._can_inline(producer, nest, r, block) for r in readers):
             return False
-        if len(readers) > 1 and not (_moves_data(nest) or body_cost(nest.body.block) <= _CHEAP):
+        if len(readers) > 1 and not (moves or body_cost(nest.body.block) <= _CHEAP):
             return False
-        moves = _moves_data(nest)
-        replacements = [inline_producer(producer, reader, quotients=moves) for reader in readers]
+        replacements = [
+            inline_producer(producer, reader, quotients=moves, parts=parts) for reader in readers
+        ]
         if not all(self._keeps_its_speed(r, f) for r, f in zip(readers, replacements, strict=True)):
             for replacement in replacements:
                 if replacement is not None:
                     replacement.erase()
             return False
-        for op in (*readers, producer, *fills):
-            op.erase()
+        views = [defining_op(part) for part in parts]
+        for op in (*readers, producer, *fills, *views):
+            if op is not None:
+                op.erase()
         return True
+
+    def _users(
+        self, producer: ir.Operation, parts: Collection[ir.Value]
+    ) -> tuple[list[ir.Operation], list[ir.Operation]]:
+        """What fills the producer's output and what else uses it, or `parts` of it."""
+        views = [defining_op(part) for part in parts]
+        direct = self.uses.remaining_users(outputs_of(producer)[0], producer)
+        direct = [user for user in direct if user not in views]
+        fills = [user for user in direct if user.name == "linalg.fill"]
+        readers = [user for user in direct if user.name != "linalg.fill"]
+        for part in parts:
+            users = self.uses.remaining_users(part, producer)
+            readers += [user for user in users if user not in readers]
+        return fills, readers
 
     def _keeps_its_speed(self, reader: ir.Operation, fused: ir.Operation | None) -> bool:
         """Whether the fused operation exists and is vectorized if the reader was."""
         nest = None if fused is None else parse(fused, quotients=True)
         if nest is None:
             return False
-        divides = any(operand.quotients for operand in nest.operands)
-        if divides and not _moves_data(nest):
+        if _divides(nest) and not _moves_data(nest):
             return False
         if find_strategy(nest.simplify(), self.target) is not None:
             return True
@@ -113,7 +133,7 @@ class _FunctionFusion:
         if not producer.is_before_in_block(reader):
             return False
         temporary = outputs_of(producer)[0]
-        if temporary in outputs_of(reader):
+        if any(viewed(out) == temporary for out in outputs_of(reader)):
             return False
         consumer = parse(reader, quotients=_moves_data(nest))
         return (
@@ -182,3 +202,8 @@ def _moves_data(nest: LoopNest) -> bool:
     """Whether the body only hands an input on."""
     operations = list(nest.body.block.operations)
     return len(operations) == 1 and len(nest.inputs()) == 1
+
+
+def _divides(nest: LoopNest) -> bool:
+    """Whether indices have quotients of dimensions."""
+    return any(operand.quotients for operand in nest.operands)

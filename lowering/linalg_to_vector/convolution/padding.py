@@ -9,6 +9,7 @@ from relax_mlir.lowering.linalg_to_vector.buffers import (
     ALLOCATIONS,
     BufferUses,
     outputs_of,
+    static_offsets,
 )
 from relax_mlir.lowering.linalg_to_vector.builder import defining_op, is_zero_constant
 from relax_mlir.mlir import ir
@@ -85,22 +86,14 @@ def _placed(
     inner = defining_op(source)
     if inner is not None and inner.name == "memref.subview":
         # All of the buffer, where a size is only known at run time.
-        offsets = _offsets(inner)
+        offsets = static_offsets(inner)
         whole = offsets is not None and not any(offsets)
         source = inner.operands[0]
         if not whole or list(ir.MemRefType(source.type).shape) != list(
             ir.MemRefType(inner.result.type).shape
         ):
             return None, None
-    return source, _offsets(view)
-
-
-def _offsets(view: ir.Operation) -> tuple[int, ...] | None:
-    offsets = tuple(ir.DenseI64ArrayAttr(view.attributes["static_offsets"]))
-    steps = list(ir.DenseI64ArrayAttr(view.attributes["static_strides"]))
-    dynamic = ir.ShapedType.get_dynamic_size()
-    known = dynamic not in offsets and all(step == 1 for step in steps)
-    return offsets if known else None
+    return source, static_offsets(view)
 
 
 def _stays(source: ir.Value, copy: ir.Operation, reader: ir.Operation, uses: BufferUses) -> bool:

@@ -172,3 +172,61 @@ func.func @shuffled(%x: memref<4x40xf32>, %y: memref<4x40xf32>) attributes {tir.
   }
   return
 }
+
+// Halves of it are read from where the data come from, too.
+// CHECK-LABEL: func.func @shuffled_and_split
+// CHECK-NOT: memref.alloc
+// CHECK: linalg.generic
+// CHECK-SAME: ins(%{{.*}} : memref<4x40xf32>) outs(%{{.*}} : memref<4x20xf32>)
+// CHECK: linalg.generic
+// CHECK-SAME: ins(%{{.*}} : memref<4x40xf32>) outs(%{{.*}} : memref<4x20xf32>)
+// CHECK-NOT: linalg.generic
+func.func @shuffled_and_split(%x: memref<4x40xf32>, %y: memref<4x20xf32>, %z: memref<4x20xf32>) attributes {tir.noalias} {
+  %t = memref.alloc() : memref<4x40xf32>
+  linalg.generic {indexing_maps = [affine_map<(i, c) -> (i, (c mod 2) * 20 + c floordiv 2)>, affine_map<(i, c) -> (i, c)>], iterator_types = ["parallel", "parallel"]} ins(%x : memref<4x40xf32>) outs(%t : memref<4x40xf32>) {
+  ^bb0(%v: f32, %o: f32):
+    linalg.yield %v : f32
+  }
+  %first = memref.subview %t[0, 0] [4, 20] [1, 1] : memref<4x40xf32> to memref<4x20xf32, strided<[40, 1]>>
+  linalg.generic {indexing_maps = [affine_map<(i, c) -> (i, c)>, affine_map<(i, c) -> (i, c)>], iterator_types = ["parallel", "parallel"]} ins(%first : memref<4x20xf32, strided<[40, 1]>>) outs(%y : memref<4x20xf32>) {
+  ^bb0(%v: f32, %o: f32):
+    linalg.yield %v : f32
+  }
+  linalg.generic {indexing_maps = [affine_map<(i, c) -> (i, c + 20)>, affine_map<(i, c) -> (i, c)>], iterator_types = ["parallel", "parallel"]} ins(%t : memref<4x40xf32>) outs(%z : memref<4x20xf32>) {
+  ^bb0(%v: f32, %o: f32):
+    linalg.yield %v : f32
+  }
+  return
+}
+
+// A part that somebody writes, and a part of the size that the source does not have, stay.
+// CHECK-LABEL: func.func @parts_that_stay
+// CHECK: memref.alloc
+// CHECK: memref.subview
+// CHECK: memref.alloc
+// CHECK: memref.subview
+func.func @parts_that_stay(%x: memref<4x40xf32>, %y: memref<4x20xf32>, %z: memref<4x40xf32>) attributes {tir.noalias} {
+  %zero = arith.constant 0.0 : f32
+  %t = memref.alloc() : memref<4x40xf32>
+  linalg.generic {indexing_maps = [affine_map<(i, c) -> (i, c)>, affine_map<(i, c) -> (i, c)>], iterator_types = ["parallel", "parallel"]} ins(%x : memref<4x40xf32>) outs(%t : memref<4x40xf32>) {
+  ^bb0(%v: f32, %o: f32):
+    linalg.yield %v : f32
+  }
+  %first = memref.subview %t[0, 0] [4, 20] [1, 1] : memref<4x40xf32> to memref<4x20xf32, strided<[40, 1]>>
+  linalg.generic {indexing_maps = [affine_map<(i, c) -> (i, c)>, affine_map<(i, c) -> (i, c)>], iterator_types = ["parallel", "parallel"]} ins(%first : memref<4x20xf32, strided<[40, 1]>>) outs(%y : memref<4x20xf32>) {
+  ^bb0(%v: f32, %o: f32):
+    linalg.yield %v : f32
+  }
+  %u = memref.alloc() : memref<4x40xf32>
+  linalg.generic {indexing_maps = [affine_map<(i, c) -> (i, c)>, affine_map<(i, c) -> (i, c)>], iterator_types = ["parallel", "parallel"]} ins(%x : memref<4x40xf32>) outs(%u : memref<4x40xf32>) {
+  ^bb0(%v: f32, %o: f32):
+    linalg.yield %v : f32
+  }
+  %written = memref.subview %u[0, 0] [4, 20] [1, 1] : memref<4x40xf32> to memref<4x20xf32, strided<[40, 1]>>
+  linalg.fill ins(%zero : f32) outs(%written : memref<4x20xf32, strided<[40, 1]>>)
+  linalg.generic {indexing_maps = [affine_map<(i, c) -> (i, c)>, affine_map<(i, c) -> (i, c)>], iterator_types = ["parallel", "parallel"]} ins(%u : memref<4x40xf32>) outs(%z : memref<4x40xf32>) {
+  ^bb0(%v: f32, %o: f32):
+    linalg.yield %v : f32
+  }
+  return
+}
