@@ -108,18 +108,23 @@ def test_attention_without_them() -> None:
     assert "mma" not in module.script()
 
 
-def test_symbolic_rows() -> None:
-    n = te.var("n", "int64")
-    a, b = placeholders((n, 128), (128, 192), dtype="float16")
-    module = scheduled(dlight.gpu.Matmul(), prim_func([a, b], product(a, b)), AMPERE)
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_symbolic_rows(dtype: str) -> None:
+    n, r = te.var("n", "int64"), te.reduce_axis((0, 128), "r")
+    a, b = placeholders((n, 128), (128, 192), dtype=dtype)
+    c = te.compute(
+        (n, 192),
+        lambda i, j: te.sum(a[i, r].astype("float32") * b[r, j].astype("float32"), axis=r),
+    )
+    module = scheduled(dlight.gpu.Matmul(), prim_func([a, b], c), AMPERE)
     assert "T.tvm_mma_sync" in module.script()
-    rng = np.random.default_rng(8)
-    y = rng.integers(-2, 3, (128, 192)).astype("float16")
+    rng, kind = np.random.default_rng(8), getattr(ml_dtypes, dtype, dtype)
+    y = rng.integers(-2, 3, (128, 192)).astype(kind)
     for rows in (1, 130):
-        x = rng.integers(-2, 3, (rows, 128)).astype("float16")
-        out = np.zeros((rows, 192), "float16")
+        x = rng.integers(-2, 3, (rows, 128)).astype(kind)
+        out = np.zeros((rows, 192), "float32")
         built = run_emulated(module, x, y, out, target=AMPERE, order="random", seed=rows)
-        np.testing.assert_array_equal(out, x @ y)
+        np.testing.assert_array_equal(out, x.astype("float32") @ y.astype("float32"))
     # Fragments are as large as a warp's part of the rows, whatever those are.
     (resources,) = assemble(kernels(built, "ptx"), "sm_80").values()
     assert resources.spills == resources.stack == 0

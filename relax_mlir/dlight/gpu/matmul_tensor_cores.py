@@ -122,7 +122,7 @@ _WIDE = cuda.shared_16x32_to_ldmatrix_32x16_layout
 _KINDS = {
     ("float16", "float32"): _Kind("float16", "float32", 16, 2, (16, 8)),
     ("float16", "float16"): _Kind("float16", "float16", 16, 2, (16, 8)),
-    ("bfloat16", "float32"): _Kind("bfloat16", "float32", 16, 2, (16, 8), (_SQUARE, _SQUARE)),
+    ("bfloat16", "float32"): _Kind("bfloat16", "float32", 16, 2, (16, 8)),
     ("int8", "int32"): _Kind("int8", "int32", 32, 1, (32, 16), (_WIDE, _WIDE)),
 }
 _TF32 = _Kind("float32", "float32", 8, 2, (16, 4), (mma.tf32_rows_layout, mma.tf32_columns_layout))

@@ -58,6 +58,13 @@ __all__ = [
     "shared_32x16_to_ldmatrix_32x16_layout",
 ]
 
+_WMMA_SUMS = {
+    "float16": ("float16", "float32"),
+    "bfloat16": ("float32",),
+    "int8": ("int32",),
+}
+"""Dtype of WMMA's factors -> those of sums.  (TVM has no names for bfloat16.)"""
+
 _CONSTANTS = {constant_name(name): name for name in INTRINSICS}
 
 
@@ -196,9 +203,8 @@ def get_wmma_intrin_group(
     together.  Raises Error for scopes and dtypes without instructions."""
     _require("load_scope", load_scope, ("shared", "shared.dyn"))
     _require("store_scope", store_scope, ("global", "shared", "shared.dyn"))
-    _require("in_dtype", in_dtype, ("float16", "int8"))
-    sums = ("int32",) if in_dtype == "int8" else ("float16", "float32")
-    _require("out_dtype", out_dtype, sums)
+    _require("in_dtype", in_dtype, _WMMA_SUMS)
+    _require("out_dtype", out_dtype, _WMMA_SUMS[in_dtype])
     factors, out = WMMA_SHORT[in_dtype], WMMA_SHORT[out_dtype]
     load, trans = load_scope.replace(".", "_"), "_trans" if trans_b else ""
     return {

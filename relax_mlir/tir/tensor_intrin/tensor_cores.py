@@ -11,7 +11,14 @@ Maker = Callable[[], tuple[str, str]]
 
 SHORT = {"float16": "f16", "bfloat16": "bf16", "float32": "f32", "int8": "i8", "int32": "i32",
           "float8_e4m3fn": "e4m3", "float8_e5m2": "e5m2"}  # fmt: skip
-WMMA_SHORT = {"float16": "f16", "float32": "f32", "int8": "s8", "int32": "s32", "int4": "s4"}
+WMMA_SHORT = {
+    "float16": "f16",
+    "bfloat16": "bf16",
+    "float32": "f32",
+    "int8": "s8",
+    "int32": "s32",
+    "int4": "s4",
+}
 PRODUCTS = [("f16", "float16"), ("f16", "float32"), ("bf16", "float32"), ("tf32", "float32"),
              ("i8", "int32"), ("e4m3", "float32"), ("e5m2", "float32")]  # fmt: skip
 
@@ -45,7 +52,8 @@ def _mma_intrinsics() -> Iterator[tuple[str, Maker]]:
 
 def _wmma_intrinsics() -> Iterator[tuple[str, Maker]]:
     products = [((16, 16, 16), "float16", "float16"), ((16, 16, 16), "float16", "float32"),
-                ((16, 16, 16), "int8", "int32"), ((8, 8, 32), "int4", "int32")]  # fmt: skip
+                ((16, 16, 16), "bfloat16", "float32"), ((16, 16, 16), "int8", "int32"),
+                ((8, 8, 32), "int4", "int32")]  # fmt: skip
     for (m, n, k), dtype, sums in products:
         shape, short = f"{m}x{n}x{k}", WMMA_SHORT[dtype]
         # Rows of half bytes are read as they are only along the products.
