@@ -28,21 +28,26 @@ _EXPORTS = {
     ),
     "pipelines": "get_default_pipeline get_pipeline register_pipeline",
     "utils": "convert_to_expr",
-    "vm": "VMExecutable VirtualMachine build",
+    "vm": "VMExecutable VMInstrumentReturnKind VirtualMachine build",
 }
+_SCRIPT = ("DummyGlobalInfo", "VDevice")
+"""What TVM has here and its scripts have as `I.VDevice` ..."""
 _MODULE_OF = {name: module for module, names in _EXPORTS.items() for name in names.split()}
 _MODULES = (
-    "analysis", "backend", "dpl", "expr_functor", "frontend", "op", "training", "transform", "vm",
+    "analysis", "backend", "dpl", "expr_functor", "frontend", "op", "training", "transform",
+    "utils", "vm",
 )  # fmt: skip
 
 # The names are those of tables, which pyright does not follow.
-__all__ = [*_MODULE_OF, *_MODULES]  # pyright: ignore[reportUnsupportedDunderAll]
+__all__ = [*_MODULE_OF, *_MODULES, *_SCRIPT]  # pyright: ignore[reportUnsupportedDunderAll]
 
 
 def __getattr__(name: str) -> Any:
     if name in _MODULE_OF:
         module = importlib.import_module(f"{__name__}.{_MODULE_OF[name]}")
         value = getattr(module, name)
+    elif name in _SCRIPT:
+        value = getattr(importlib.import_module("relax_mlir.script.ir"), name)
     elif name in _MODULES:
         value = importlib.import_module(f"{__name__}.{name}")
     else:

@@ -110,10 +110,18 @@ class Var(Expr):
     known: Expr | None = None
     """The dtype that the variable is bound to, where an operator needs to know it."""
 
-    def __init__(self, name_hint: str, struct_info: Any = None, type_annotation: Any = None):
+    def __init__(
+        self,
+        name_hint: str,
+        struct_info: Any = None,
+        type_annotation: Any = None,
+        *,
+        ty: Any = None,
+    ):
         self.name_hint = name_hint
         with mlir.scope():
-            self.mlir_type = _variable_type(struct_info, type_annotation)
+            given = struct_info if ty is None else ty
+            self.mlir_type = _variable_type(given, type_annotation)
 
     @property
     def name(self) -> str:
@@ -285,8 +293,8 @@ class ExternFunc(Expr):
     TVM also gives its type, `R.Callable(...)`; what is called says the type of its result.
     """
 
-    def __init__(self, global_symbol: str, struct_info: Any = None):
-        self.declared = struct_info
+    def __init__(self, global_symbol: str, struct_info: Any = None, *, ty: Any = None):
+        self.declared = struct_info if ty is None else ty
         self.global_symbol = str(global_symbol)
         with mlir.scope():
             self.mlir_type = types.callable_type()

@@ -2,6 +2,6 @@
 
 from relax_mlir.driver.build_module import relax_build as build
 from relax_mlir.runtime.executable import Executable, VMExecutable
-from relax_mlir.runtime.vm import VirtualMachine
+from relax_mlir.runtime.vm import VirtualMachine, VMInstrumentReturnKind
 
-__all__ = ["Executable", "VMExecutable", "VirtualMachine", "build"]
+__all__ = ["Executable", "VMExecutable", "VMInstrumentReturnKind", "VirtualMachine", "build"]

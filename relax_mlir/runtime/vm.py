@@ -6,6 +6,7 @@ There is no bytecode and no interpreter: `vm["main"]` is the compiled function.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from enum import IntEnum
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,14 @@ from relax_mlir.runtime.module import Module
 from relax_mlir.runtime.profile import Profile, record
 from relax_mlir.runtime.tensor import tensor
 
-__all__ = ["VirtualMachine"]
+__all__ = ["VMInstrumentReturnKind", "VirtualMachine"]
+
+
+class VMInstrumentReturnKind(IntEnum):
+    """What an instrument says before a call: to make it, or to skip it."""
+
+    NO_OP = 0
+    SKIP_RUN = 1
 
 
 class _VMFunction:
@@ -124,8 +132,7 @@ class VirtualMachine:
         assert instrument is not None
 
         def call(*args: Any) -> Any:
-            # TVM's VMInstrumentReturnKind: 1 skips the call.
-            if instrument(function, name, True, None, *args) == 1:
+            if instrument(function, name, True, None, *args) == VMInstrumentReturnKind.SKIP_RUN:
                 return None
             result = function(*args)
             instrument(function, name, False, result, *args)
@@ -202,7 +209,8 @@ class VirtualMachine:
         return _as_tuple(self._outputs[func_name])
 
     def set_instrument(self, instrument: Callable[..., Any] | None) -> None:
-        """Call `instrument(func, name, before_run, result, *args)` around every call."""
+        """Call `instrument(func, name, before_run, result, *args)` around every call; one that
+        returns `VMInstrumentReturnKind.SKIP_RUN` before it skips the call."""
         self._instrument = instrument
 
     def profile(self, func_name: str, *args: Any, number: int = 1, warmup: int = 1) -> Profile:

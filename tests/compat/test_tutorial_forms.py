@@ -242,3 +242,21 @@ def test_relax_is_converted_to_python_before_and_after_a_pass() -> None:
     for module in (Dense, relax.transform.CanonicalizeBindings()(Dense)):
         converted = RelaxToPyFuncConverter(module).convert(["main"])
         torch.testing.assert_close(converted.pyfuncs["main"](x, b), torch.relu(x + b))
+
+
+def test_spellings_of_tvm_0_27() -> None:
+    x = relax.Var("x", ty=R.Tensor((2,), "float32"))
+    assert x.struct_info == relax.TensorType((2,), "float32")
+    assert relax.DataflowVar("y", ty=R.Shape([2])).name == "y"
+    assert relax.VDevice is I.VDevice and relax.DummyGlobalInfo is I.DummyGlobalInfo
+    assert relax.utils.convert_to_expr([x, x]).fields[1] is x
+    declared = relax.ExternFunc("f", ty=R.Callable((R.Object(),), R.Object()))
+    assert declared.declared is not None
+
+    machine = relax.VirtualMachine(tvm.compile(Dense, "llvm"), tvm.cpu())
+    kinds = relax.VMInstrumentReturnKind
+    answers = iter([kinds.SKIP_RUN, kinds.NO_OP, kinds.NO_OP])
+    machine.set_instrument(lambda *_: next(answers))
+    arrays = np.ones((2, 3), "float32"), np.ones(3, "float32")
+    assert machine["main"](*arrays) is None
+    np.testing.assert_array_equal(machine["main"](*arrays).numpy(), np.full((2, 3), 2.0))
