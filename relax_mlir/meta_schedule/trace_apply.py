@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from relax_mlir.errors import ScheduleError
 from relax_mlir.ir.module import IRModule
@@ -20,20 +20,32 @@ __all__ = ["schedule_of_record", "schedule_using_anchor_trace"]
 def schedule_of_record(record: TuningRecord, mod: IRModule, target: Target) -> Schedule:
     """A workload scheduled as a record says, which may be of another one with the same anchor
     block."""
-    if module_key(mod, "ignore-tensor") == module_key(record.workload.mod, "ignore-tensor"):
-        # The trace names blocks as the record's workload does.
-        sch = Schedule(_named_as(record.workload.mod, mod))
-        record.trace.apply_to_schedule(sch)
+    recorded = record.workload.mod
+    if module_key(mod, "ignore-tensor") != module_key(recorded, "ignore-tensor"):
+        sch = Schedule(mod)
+        schedule_using_anchor_trace(sch, record.trace, target)
         return sch
-    sch = Schedule(mod)
-    schedule_using_anchor_trace(sch, record.trace, target)
+    names = dict(zip(block_names(recorded), block_names(mod), strict=True))
+    renamed = _with_names(record.trace, names)
+    # A trace that asks for blocks which it made itself is replayed on what it was made for, which
+    # says the same: their names come from those of buffers.
+    sch = Schedule(recorded if renamed is None else mod)
+    (record.trace if renamed is None else renamed).apply_to_schedule(sch)
     return sch
 
 
-def _named_as(recorded: IRModule, mod: IRModule) -> IRModule:
-    """`mod` where its blocks have the names of the recorded workload, else that workload, which
-    says the same but for the values of constants."""
-    return mod if block_names(mod) == block_names(recorded) else recorded
+def _with_names(trace: Trace, names: Mapping[str, str]) -> Trace | None:
+    """A trace that gets blocks by other names; None where it gets some that have none."""
+    renamed: list[Instruction] = []
+    for instruction in trace.insts:
+        name = str(instruction.keywords.get("name"))
+        if instruction.kind != "get_sblock" or name == "root":
+            renamed.append(instruction)
+        elif name in names:
+            renamed.append(instruction.with_keywords(name=names[name]))
+        else:
+            return None
+    return Trace(renamed)
 
 
 def schedule_using_anchor_trace(sch: Schedule, anchor_trace: Trace, target: Target) -> None:

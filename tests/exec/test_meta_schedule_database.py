@@ -170,6 +170,18 @@ def test_a_query_matches_whatever_things_are_called() -> None:
     rng = np.random.default_rng(0)
     a, b = rng.random((16, 8), "float32"), rng.random((8, 16), "float32")
     np.testing.assert_allclose(run(sch.mod, a, b), a @ b, rtol=1e-5)
+    assert 'T.block("product")' in sch.mod.script(), "the query's names are kept"
+
+
+def test_a_trace_that_asks_for_blocks_it_made_is_found_by_other_names_too() -> None:
+    database = databases.MemoryDatabase()
+    sch = tiled(MATMUL)
+    sch.decompose_reduction(sch.get_sblock("C"), sch.get_loops("C")[2])
+    sch.vectorize(sch.get_loops("C_init")[-1])
+    workload = database.commit_workload(MATMUL)
+    database.commit_tuning_record(TuningRecord(sch.trace, workload, [0.0], TARGET))
+    found = database.query_schedule(normalize_mod(matmul_with_other_names), TARGET, "main")
+    assert found is not None and found.mod == sch.mod
 
 
 def test_the_files_of_a_database(tmp_path: Path) -> None:

@@ -82,7 +82,7 @@ class TuningRecord:
     @property
     def is_valid(self) -> bool:
         """Whether the schedule ran."""
-        return bool(self.run_secs) and all(0 < s < 1e9 for s in self.run_secs or ())
+        return bool(self.run_secs) and all(0 <= s < 1e9 for s in self.run_secs or ())
 
     @property
     def seconds(self) -> float:
