@@ -25,25 +25,26 @@ _ONE = as_index(1)
 def is_reshape(function: ir.Operation) -> bool:
     """True when a TensorIR function only copies its first buffer to its second, in order.
 
-    With constant sizes the two places of every element are compared, with others their expressions.
+    With constant sizes the two places of every element are compared, and there may be buffers in
+    between (reshapes that were fused); with others the expressions are compared.
     """
     parameters = list(function.regions[0].blocks[0].arguments)
     if len(parameters) != 2 or not all(isinstance(p.type, ir.MemRefType) for p in parameters):
         return False
     if all(ir.MemRefType(parameter.type).has_static_shape for parameter in parameters):
-        copy = _find_copy(function)
-        return copy is not None and _same_places(copy)
+        copies = _find_copies(function)
+        return copies is not None and all(map(_same_places, copies))
     with ir.InsertionPoint(function):
         clone = function.clone()  # reading sizes may write them at the top of the function
-    copy = _find_copy(clone)
-    result = copy is not None and _same_expressions(copy)
+    copies = _find_copies(clone)
+    result = copies is not None and len(copies) == 1 and _same_expressions(copies[0])
     clone.erase()
     return result
 
 
 @dataclass
 class _Copy:
-    """The one store of a function, of an element of its first buffer to its second."""
+    """The one store of a block, of an element of one buffer to another."""
 
     block: ir.Operation
     source: ir.Value
@@ -52,19 +53,32 @@ class _Copy:
     written_at: list[ir.Value]
 
 
-def _find_copy(function: ir.Operation) -> _Copy | None:
+def _find_copies(function: ir.Operation) -> list[_Copy] | None:
+    """The copies that a function consists of, each of what the one before wrote: the first reads
+    its first buffer, the last writes its second.  None where it does anything else."""
     blocks = [op for op in walk(function) if op.name == "tir.block"]
     inner = [op for op in blocks if not any(o.name == "tir.block" for o in walk(op))]
     stores = [op for op in walk(function) if op.name == "memref.store"]
-    if len(inner) != 1 or len(stores) != 1 or len(inner[0].opview.predicate):
+    copies = [copy for block in inner if (copy := _copy_of(block)) is not None]
+    if not copies or not len(copies) == len(inner) == len(stores):
+        return None
+    first, last = function.regions[0].blocks[0].arguments
+    sources = [first, *(copy.target for copy in copies[:-1])]
+    follows = [copy.source == source for copy, source in zip(copies, sources, strict=True)]
+    written = [copy.target for copy in copies]
+    once = len(set(written)) == len(written) and first not in written
+    return copies if all(follows) and once and written[-1] == last else None
+
+
+def _copy_of(block: ir.Operation) -> _Copy | None:
+    stores = [op for op in walk(block) if op.name == "memref.store"]
+    if len(stores) != 1 or len(block.opview.predicate):
         return None
     value, target, *written_at = list(stores[0].operands)
     if isinstance(value, ir.BlockArgument) or value.owner.operation.name != "memref.load":
         return None
     source, *read_at = list(value.owner.operation.operands)
-    if [source, target] != list(function.regions[0].blocks[0].arguments):
-        return None
-    return _Copy(inner[0], source, read_at, target, written_at)
+    return _Copy(block, source, read_at, target, written_at)
 
 
 def _same_expressions(copy: _Copy) -> bool:
