@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import random
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from relax_mlir import mlir
 from relax_mlir.cores import usable_cores
 from relax_mlir.ir.function import BaseFunc
 from relax_mlir.ir.module import IRModule
+from relax_mlir.ir.utils import derived_object
 from relax_mlir.mlir import ir
 from relax_mlir.tir.function import PrimFunc
 from relax_mlir.tir.schedule import Schedule, nest
@@ -29,18 +30,9 @@ __all__ = [
     "prim_func_of",
 ]
 
-Class = TypeVar("Class", bound=type)
-
-
 INITIALIZE = "_initialize_with_tune_context"
 """TVM's name of the method by which rules, mutators and their like, users' own too, learn the task
 that they work for."""
-
-
-def derived_object(cls: Class) -> Class:
-    """TVM's decorator of classes that users derive from `PyDatabase` and its like: nothing has to
-    be done here, where these are ordinary classes."""
-    return cls
 
 
 def cpu_count(logical: bool = True) -> int:

@@ -158,6 +158,8 @@ def test_a_function_that_schedules_is_a_space() -> None:
         in_place(other)
         return [sch, other]
 
+    alone = space_generator.ScheduleFn(in_place)
+    assert len(alone.generate_design_space(PROGRAMS["row_sum"].mod)) == 1, "without a task, too"
     (one,) = context_of("row_sum", in_place).generate_design_space()
     assert len(one.trace.decisions) == 1
     assert len(context_of("row_sum", several).generate_design_space()) == 2

@@ -39,6 +39,7 @@ class SpaceGenerator(Component, ABC):
         postprocs: Sequence[Postproc] | str = "from-target",
         mutator_probs: Mapping[Mutator, float] | str = "from-target",
     ) -> None:
+        self._seed: int | None = None  # of the task; by the system before there is one
         self.sch_rules: list[ScheduleRule] | None = _given(sch_rules, ScheduleRule.create)
         self.postprocs: list[Postproc] | None = _given(postprocs, Postproc.create)
         self.mutator_probs: dict[Mutator, float] | None = _given_probs(mutator_probs)
