@@ -26,9 +26,17 @@ _PIECE = 1 << 20
 
 
 def numpy_dtype(dtype: str) -> np.dtype:
-    """numpy's dtype for a TVM dtype name; ml_dtypes has those that numpy lacks."""
+    """numpy's dtype for a TVM dtype name; ml_dtypes has those that numpy lacks.
+
+    Raises TypeError for vectors and handles.
+    """
     name = dtypes.canonical(dtype)
-    return np.dtype(getattr(ml_dtypes, name)) if hasattr(ml_dtypes, name) else np.dtype(name)
+    if hasattr(ml_dtypes, name):
+        return np.dtype(getattr(ml_dtypes, name))
+    try:
+        return np.dtype(name)
+    except TypeError:
+        raise TypeError(f"an array has no elements of dtype {name}") from None
 
 
 def constant_key(array: np.ndarray) -> str:

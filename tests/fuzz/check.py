@@ -54,6 +54,10 @@ PIPELINES = (
 GROUP = 10
 """Seeds in a row whose graphs are compiled by the same pipeline, into one module by the worker."""
 
+UNDEFINED = ("tir.for", "relax.left_shift", "relax.right_shift")
+"""What gives any number once it is changed: loops that leave parts of a buffer unwritten, shifts by
+negative numbers."""
+
 TOLERANCE = {"float16": 2e-2, "bfloat16": 1e-1, "float32": 2e-3, "float64": 1e-7}
 
 
@@ -177,7 +181,7 @@ def check_mutant(seed: int) -> str:
         if not str(error).strip():
             raise Fault("an error without a message") from error
         return "raised"
-    if "tir.for" not in text:  # loops that were changed may leave parts of their buffers unwritten
+    if not any(name in text for name in UNDEFINED):
         check_same(got, broken, PIPELINES[(seed + 2) % len(PIPELINES)], given)
     return "accepted"
 

@@ -176,6 +176,13 @@ def test_calls_of_functions_whose_result_is_not_annotated():
     assert caught.value.span.line == 5
 
 
+def test_constants_of_no_dtype():
+    program = '@R.function\ndef f(x: R.Tensor((2,))):\n    return R.const([1.0], "float32x4")'
+    with pytest.raises(ParseError, match="no elements of dtype float32x4") as caught:
+        from_source(program)
+    assert caught.value.span.line == 3
+
+
 def test_a_program_without_a_function():
     with pytest.raises(ParseError, match=r"^p\.py:1:1: the program defines no function"):
         from_source("x = 3\n", file="p.py")

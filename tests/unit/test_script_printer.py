@@ -204,3 +204,12 @@ def test_intrinsics_that_no_function_is_named_after():
     )
     assert 'T.call_intrin("void", "nosuch")' in function.script()
     assert from_source(function.script()).script() == function.script()
+
+
+def test_a_handle_beside_symbolic_sizes():
+    program = (
+        "@T.prim_func\ndef f(h: T.handle, a: T.handle):\n    n = T.int64()\n"
+        "    A = T.match_buffer(a, (n,))\n    A[0] = T.float32(1)"
+    )
+    function = from_source(program)
+    assert from_source(function.script()).script() == function.script()

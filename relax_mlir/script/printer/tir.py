@@ -134,7 +134,8 @@ class PrimFuncPrinter:
                 continue
             handle = self.names.define(("handle", var), f"var_{name}")
             parameters.append(f"{handle}: {self.T}.handle")
-            self._match(buffer, handle, [s for s in symbols if s not in scalars])
+            unknown = [s for s in symbols if not any(s is scalar for scalar in scalars)]
+            self._match(buffer, handle, unknown)
         returned = _returned_dtype(self.face.operation)
         result = "" if returned is None else f" -> {self.T}.{returned}"
         self.printer.line(f"def {self.face.name}({', '.join(parameters)}){result}:")
