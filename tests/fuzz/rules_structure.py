@@ -182,7 +182,12 @@ def called_functions(graph: Graph) -> None:
     results = [Value(arrays[kind], x.dims, x.exact) for kind in kinds]
 
     def emit(builder: relax.BlockBuilder, operands: list[Any]) -> Any:
-        p, c = (relax.Var(name, o.struct_info) for name, o in zip("pc", operands, strict=True))
+        # A parameter of n * 2 elements says nothing of n: such sizes are left to run time.
+        sizes = operands[0].struct_info.dims or ()
+        derived = any(isinstance(size, str) and not size.isidentifier() for size in sizes)
+        unknown = relax.TensorType(None, x.dtype, x.rank)
+        p = relax.Var("p", unknown if derived else operands[0].struct_info)
+        c = relax.Var("c", operands[1].struct_info)
         inner = relax.BlockBuilder()
         with inner.function("g", [p, c], private=private):
             made: dict[str, Any] = {"argument": p}
@@ -191,6 +196,11 @@ def called_functions(graph: Graph) -> None:
                 made["branch"] = inner.emit(relax.If(c, made["step"], STEPS[other][0](p)))
             inner.emit_func_output(relax.Tuple([made[kind] for kind in kinds]))
         function = builder.add_func(inner.get()["g"], "g")
-        return relax.Call(function, operands)
+        if not derived:
+            return relax.Call(function, operands)
+        fields = builder.emit(relax.Call(function, operands))
+        kind = operands[0].struct_info
+        found = [relax.TupleGetItem(fields, i) for i in range(len(kinds))]
+        return relax.Tuple([builder.match_cast(builder.emit(field), kind) for field in found])
 
     _append(graph, Node("call", [x, flag], {}, results, tuple_result=True, emit=emit))
