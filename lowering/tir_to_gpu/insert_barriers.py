@@ -40,6 +40,14 @@ class InsertBarriers(Pass):
                     _Launch(op).run()
 
 
+@dataclass(frozen=True)
+class _InsideLoop:
+    """What a loop accesses that may come before its first barrier, and behind its last."""
+
+    head: list[Access]
+    tail: list[Access]
+
+
 class _Launch:
     """Inserts the barriers of one launch."""
 
@@ -49,6 +57,8 @@ class _Launch:
         sizes = [as_index(v).as_constant() for v in list(launch.operands)[3:6]]
         self.threads = ThreadBlock(list(self.body.arguments)[3:6], sizes)
         self.uniformity = Uniformity(self.threads.is_thread_id)
+        # Operations as keys: none gets other operands while barriers are inserted.
+        self.loops: dict[ir.Operation, _InsideLoop | None] = {}
 
     def run(self) -> None:
         written = {a.root for op in inside(self.launch) for a in accesses_of(op) if a.is_write}
@@ -106,24 +116,40 @@ class _Launch:
         pending: list[Access],
         divergent: ir.Operation | None,
     ) -> list[Access]:
-        if not self._all_accesses(op):
+        inside_of = self._inside_loop(op, divergent)
+        if inside_of is None:
             return _behind_barrier(pending) if _always_waits(op) else pending
-        around = divergent if self.uniformity.enters_alike(op) else (divergent or op)
-        within = frozenset(_inner_variables(op))
-        bodies = [body for region in op.regions for body in region.blocks]
-        after: list[Access] = []
-        for body in bodies:
-            after = self._sequence(body, after, around)
-        # The next iteration starts with what this one leaves pending.
-        after = [replace(a, moved=a.moved | within) for a in after]
-        for body in bodies:
-            after = self._sequence(body, after, around)
-        head = [a for body in bodies for a in self._head(body)]
-        self._wait(op, pending, head, divergent)
-        tail = [a for region in op.regions for a in self._tail(region)]
+        self._wait(op, pending, inside_of.head, divergent)
         waits = op.name == "scf.for" and _runs(op) and _always_waits(op)
         kept = _behind_barrier(pending) if waits or self._waits_before(op) else pending
-        return _joined(kept, tail)
+        return _joined(kept, inside_of.tail)
+
+    def _inside_loop(
+        self, op: ir.Operation, divergent: ir.Operation | None
+    ) -> _InsideLoop | None:
+        """Put barriers into a loop; what its ends access, None where it accesses nothing.
+
+        What is pending before the loop does not matter inside of it, so a loop is done once, however
+        often those around it are walked through: each is, twice.
+        """
+        if op in self.loops:
+            return self.loops[op]
+        found: _InsideLoop | None = None
+        if self._all_accesses(op):
+            around = divergent if self.uniformity.enters_alike(op) else (divergent or op)
+            within = frozenset(_inner_variables(op))
+            bodies = [body for region in op.regions for body in region.blocks]
+            after: list[Access] = []
+            for body in bodies:
+                after = self._sequence(body, after, around)
+            # The next iteration starts with what this one leaves pending.
+            after = [replace(a, moved=a.moved | within) for a in after]
+            for body in bodies:
+                after = self._sequence(body, after, around)
+            head = [a for body in bodies for a in self._head(body)]
+            found = _InsideLoop(head, [a for region in op.regions for a in self._tail(region)])
+        self.loops[op] = found
+        return found
 
     def _waits_before(self, op: ir.Operation) -> bool:
         """Whether there is a barrier right before an operation."""

@@ -33,8 +33,7 @@ def rolled() -> ms.SpaceGenerator:
     )
 
 
-# Barriers of six nested reduction loops take long to find.
-@pytest.mark.parametrize("name", [name for name in PROGRAMS if name != "convolution"])
+@pytest.mark.parametrize("name", PROGRAMS)
 def test_candidates_compute_the_same(name: str) -> None:
     context = context_of(name, rolled())
     context.pre_tuning(2, 2)
