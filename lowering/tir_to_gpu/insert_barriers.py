@@ -124,13 +124,11 @@ class _Launch:
         kept = _behind_barrier(pending) if waits or self._waits_before(op) else pending
         return _joined(kept, inside_of.tail)
 
-    def _inside_loop(
-        self, op: ir.Operation, divergent: ir.Operation | None
-    ) -> _InsideLoop | None:
+    def _inside_loop(self, op: ir.Operation, divergent: ir.Operation | None) -> _InsideLoop | None:
         """Put barriers into a loop; what its ends access, None where it accesses nothing.
 
-        What is pending before the loop does not matter inside of it, so a loop is done once, however
-        often those around it are walked through: each is, twice.
+        What is pending before the loop does not matter inside of it, so a loop is done once,
+        however often those around it are walked through: each is, twice.
         """
         if op in self.loops:
             return self.loops[op]
