@@ -26,6 +26,7 @@ from relax_mlir.tir import PrimFunc
 from relax_mlir.tir.schedule import Schedule
 from relax_mlir.transform import PassContext
 from tests.gpu.emulated import kernels, run_emulated
+from tests.gpu.ptxas import assemble
 from tests.gpu.test_dlight_rules import placeholders, prim_func, product, scheduled
 
 FLOATS = ("float32", "float32", "float32")
@@ -155,3 +156,19 @@ def test_pragmas_on_threads_hold_for_what_they_run() -> None:
     assert kernels(built).count("llvm.loop_annotation = ") == 1
     ptx = kernels(built, "ptx")
     assert ptx.count("st.global") % 8 == 0 and ptx.count("bra") == 1
+
+
+def test_batches_of_symbolic_sizes() -> None:
+    """Three sizes that only run time knows: batches have blocks of their own."""
+    s, m, n = (te.var(name, "int64") for name in "smn")
+    a, b = placeholders((s, m, 19), (s, 19, n))
+    module = scheduled(dlight.gpu.Matmul(), prim_func([a, b], product(a, b)))
+    assert 'thread="blockIdx.z"' in module.script()
+    rng = np.random.default_rng(9)
+    x, y = (rng.integers(-3, 4, shape).astype("float32") for shape in ((2, 70, 19), (2, 19, 33)))
+    out = np.zeros((2, 70, 33), "float32")
+    with PassContext(opt_level=0):
+        built = run_emulated(module, x, y, out, order="reverse")
+    np.testing.assert_array_equal(out, x @ y)
+    (resources,) = assemble(kernels(built, "ptx"), "sm_80").values()
+    assert resources.spills == resources.stack == 0

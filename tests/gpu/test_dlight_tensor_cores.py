@@ -108,23 +108,35 @@ def test_attention_without_them() -> None:
     assert "mma" not in module.script()
 
 
-@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
-def test_symbolic_rows(dtype: str) -> None:
-    n, r = te.var("n", "int64"), te.reduce_axis((0, 128), "r")
-    a, b = placeholders((n, 128), (128, 192), dtype=dtype)
-    c = te.compute(
-        (n, 192),
-        lambda i, j: te.sum(a[i, r].astype("float32") * b[r, j].astype("float32"), axis=r),
-    )
-    module = scheduled(dlight.gpu.Matmul(), prim_func([a, b], c), AMPERE)
+SYMBOLIC = [("float16", "float32"), ("bfloat16", "float32"), ("int8", "int32")]
+
+
+def rows_times_matrix(rows: tuple[Any, ...], dtype: str, sums: str) -> PrimFunc:
+    """`[*rows, 128] @ [128, 192]`."""
+    r = te.reduce_axis((0, 128), "r")
+    a, b = placeholders((*rows, 128), (128, 192), dtype=dtype)
+
+    def element(*at: Any) -> Any:
+        return te.sum(a[(*at[:-1], r)].astype(sums) * b[r, at[-1]].astype(sums), axis=r)
+
+    return prim_func([a, b], te.compute((*rows, 192), element))
+
+
+@pytest.mark.parametrize("dtype, sums", SYMBOLIC)
+@pytest.mark.parametrize("names", ["n", "bn"])
+def test_symbolic_rows(dtype: str, sums: str, names: str) -> None:
+    """Rows that only run time knows, of one size or of two."""
+    symbols = tuple(te.var(name, "int64") for name in names)
+    module = scheduled(dlight.gpu.Matmul(), rows_times_matrix(symbols, dtype, sums), AMPERE)
     assert "T.tvm_mma_sync" in module.script()
     rng, kind = np.random.default_rng(8), getattr(ml_dtypes, dtype, dtype)
     y = rng.integers(-2, 3, (128, 192)).astype(kind)
-    for rows in (1, 130):
-        x = rng.integers(-2, 3, (rows, 128)).astype(kind)
-        out = np.zeros((rows, 192), "float32")
-        built = run_emulated(module, x, y, out, target=AMPERE, order="random", seed=rows)
-        np.testing.assert_array_equal(out, x.astype("float32") @ y.astype("float32"))
+    for rows in ((1,), (130,)) if len(names) == 1 else ((1, 1), (3, 23)):
+        x = rng.integers(-2, 3, (*rows, 128)).astype(kind)
+        out = np.zeros((*rows, 192), sums)
+        run_emulated(module, x, y, out, target=AMPERE, order="random", seed=rows[-1])
+        np.testing.assert_array_equal(out, x.astype(sums) @ y.astype(sums))
+    built: Any = relax_mlir.build(module, target=AMPERE)
     # Fragments are as large as a warp's part of the rows, whatever those are.
     (resources,) = assemble(kernels(built, "ptx"), "sm_80").values()
     assert resources.spills == resources.stack == 0

@@ -17,6 +17,7 @@ from relax_mlir.dlight.gpu.matmul_form import (
 )
 from relax_mlir.dlight.gpu.matmul_register_tiles import register_tiles, schedule_register_tiles
 from relax_mlir.dlight.gpu.matmul_tensor_cores import MatmulTensorization
+from relax_mlir.dlight.gpu.matmul_tiles import blocks_of
 from relax_mlir.errors import ScheduleError
 from relax_mlir.target import Target
 from relax_mlir.tir import PrimFunc
@@ -129,8 +130,8 @@ def schedule_product(
     ko, ki = sch.split(k, factors=[None, config.micro_size_k])
     inner = [yi, xi] if config.inner_x else [xi, yi]
     sch.reorder(batch, by, bx, vy, vx, ty, tx, ko, ki, *inner)
-    by = sch.fuse(batch, by)
-    axes = {"blockIdx.x": bx, "blockIdx.y": by, "threadIdx.y": ty, "threadIdx.x": tx}
+    axes = {"blockIdx.x": bx, **blocks_of(sch, batch, "blockIdx.y", by)}
+    axes |= {"threadIdx.y": ty, "threadIdx.x": tx}
     if config.vthread_x * config.vthread_y > 1:
         axes |= {"vthread.y": vy, "vthread.x": vx}
     for axis, loop in axes.items():

@@ -19,7 +19,7 @@ from relax_mlir.dlight.gpu.matmul_form import (
     inline_producers,
     walks_rows_fastest,
 )
-from relax_mlir.dlight.gpu.matmul_tiles import largest_that_fill
+from relax_mlir.dlight.gpu.matmul_tiles import blocks_of, largest_that_fill
 from relax_mlir.tir.schedule import BlockRV, LoopRV, Schedule
 
 __all__ = ["RegisterTiles", "register_tiles", "schedule_register_tiles"]
@@ -76,8 +76,8 @@ def schedule_register_tiles(
     bx, vx, tx, xi = sch.split(y, [None, 2, tiles.threads_x, _LANES])
     ko, ki = sch.split(k, [None, _SLICE])
     sch.reorder(batch, by, bx, vy, vx, ty, tx, ko, ki, yi, xi)
-    axes = {"blockIdx.x": sch.fuse(batch, by), "blockIdx.y": bx, "vthread.y": vy, "vthread.x": vx}
-    axes |= {"threadIdx.y": ty, "threadIdx.x": tx}
+    axes = {**blocks_of(sch, batch, "blockIdx.x", by), "blockIdx.y": bx}
+    axes |= {"vthread.y": vy, "vthread.x": vx, "threadIdx.y": ty, "threadIdx.x": tx}
     for axis, loop in axes.items():
         sch.bind(loop, axis)
     annotate_unroll(sch, tx, 256, explicit=False)

@@ -105,8 +105,9 @@ class _Kind:
 
     @property
     def has_both_orders(self) -> bool:
-        """Whether B may lie by rows or by columns: `ldmatrix` transposes elements of 16 bits."""
-        return get_bytes(self.factors) == 2
+        """Whether B may lie by rows or by columns: `ldmatrix` transposes elements of 16 bits, WMMA
+        those of any."""
+        return self.layouts is None or get_bytes(self.factors) == 2
 
     def intrinsics(self, columns_first: bool) -> dict[str, str]:
         """The instructions for B as [J, K], or with `columns_first` as [K, J]."""
@@ -125,6 +126,9 @@ _KINDS = {
     ("bfloat16", "float32"): _Kind("bfloat16", "float32", 16, 2, (16, 8)),
     ("int8", "int32"): _Kind("int8", "int32", 32, 1, (32, 16), (_WIDE, _WIDE)),
 }
+_OF_SYMBOLIC_SIZES = {("int8", "int32"): _Kind("int8", "int32", 16, 2, (32, 16))}
+"""In place of those whose layouts of registers only buffers of constant sizes can have."""
+
 _TF32 = _Kind("float32", "float32", 8, 2, (16, 4), (mma.tf32_rows_layout, mma.tf32_columns_layout))
 
 
@@ -172,16 +176,24 @@ def schedule_on_tensor_cores(
     dtypes = operand_dtypes(sch, block)
     if dtypes is None or sm_version(target) < 80:
         return False
-    a, b, c = dtypes
-    kinds = _KINDS | ({("float32", "float32"): _TF32} if tf32 else {})
-    kind = kinds.get((a, c)) if a == b else None
     with mlir.scope():
         traits = detect_iter_traits(sch.get(block))
+    kind = None if traits is None else _kind_of(dtypes, traits, tf32)
     if kind is None or traits is None or not is_large(traits):
         return False
     normalize_matmul(sch, block)
     _schedule(sch, block, kind, tiles or _tiles_for(traits, target), take_consumers)
     return True
+
+
+def _kind_of(dtypes: tuple[str, str, str], traits: Traits, tf32: bool) -> _Kind | None:
+    a, b, c = dtypes
+    kinds = _KINDS | ({("float32", "float32"): _TF32} if tf32 else {})
+    kind = kinds.get((a, c)) if a == b else None
+    is_known = all(isinstance(extent, int) for extent in traits.extents)
+    if kind is None or kind.layouts is None or is_known:
+        return kind
+    return _OF_SYMBOLIC_SIZES.get((a, c))
 
 
 def _tiles_for(traits: Traits, target: Target) -> WarpTiles:

@@ -1,13 +1,16 @@
-"""Which tiles of a matrix product a thread block makes: as large as the product has blocks for."""
+"""Which tiles of a matrix product a thread block makes: as large as the product has blocks for.
+And which block makes which."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Protocol, TypeVar
 
+from relax_mlir.dlight.base.utils import get_extent
 from relax_mlir.dlight.gpu.matmul_form import Traits, extent_of
+from relax_mlir.tir.schedule import LoopRV, Schedule
 
-__all__ = ["Tiles", "largest_that_fill"]
+__all__ = ["Tiles", "blocks_of", "largest_that_fill"]
 
 _MULTIPROCESSORS = 108
 """Of the smallest GPU that tiles are chosen for (A100): each should have a block."""
@@ -38,3 +41,11 @@ def largest_that_fill(traits: Traits, tiles: Sequence[T]) -> T | None:
         if batch * -(-rows // choice.rows) * -(-columns // choice.columns) >= _MULTIPROCESSORS:
             return choice
     return None
+
+
+def blocks_of(sch: Schedule, batch: LoopRV, axis: str, tiles: LoopRV) -> dict[str, LoopRV]:
+    """The axes of thread blocks for the products of a batch and the tiles of each: one axis, or
+    two where a block's number cannot be taken apart by sizes that only run time knows."""
+    if all(isinstance(get_extent(sch, loop), int) for loop in (batch, tiles)):
+        return {axis: sch.fuse(batch, tiles)}
+    return {axis: tiles, "blockIdx.z": batch}

@@ -17,6 +17,7 @@ from relax_mlir.tir.schedule.error import Refusal, label
 from relax_mlir.tir.schedule.fused_index import Fused, fused_indices
 from relax_mlir.tir.schedule.index import Index, as_index, leaf
 from relax_mlir.tir.schedule.index_map import IndexMap
+from relax_mlir.tir.schedule.layout import simplify_accesses
 from relax_mlir.tir.schedule.parameter_sizes import symbol_value
 from relax_mlir.tir.schedule.reduction import copy_dtype
 from relax_mlir.tir.schedule.state import (
@@ -58,6 +59,7 @@ def transform_block_layout(state: ScheduleState, block: BlockOp, index_map: Any)
     for op in nest.operations(block.block):
         new.block.append(op.operation)
     substitute(values)
+    simplify_accesses(new)
     state.moved(block, new)
     state.erase(top)
     erase_dead_arithmetic(new)

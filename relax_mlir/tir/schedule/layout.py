@@ -11,11 +11,8 @@ from relax_mlir.dialects.tir.buffers import AllocBufferOp
 from relax_mlir.errors import Error
 from relax_mlir.mlir import dynamic, ir
 from relax_mlir.tir.schedule import nest
-from relax_mlir.tir.schedule.accesses import refresh
-from relax_mlir.tir.schedule.analysis import (
-    require_block,
-    writes_of,
-)
+from relax_mlir.tir.schedule.accesses import refresh, set_accesses
+from relax_mlir.tir.schedule.analysis import reads_of, require_block, writes_of
 from relax_mlir.tir.schedule.annotate import access_buffer
 from relax_mlir.tir.schedule.bindings import determined
 from relax_mlir.tir.schedule.error import Refusal
@@ -214,6 +211,14 @@ def map_access(
     for old, made in zip(op.results, new.results, strict=True):
         old.replace_all_uses_with(made)
     op.erase()
+
+
+def simplify_accesses(block: BlockOp) -> None:
+    """Write what a block declares and does to buffers anew, where `v // n * n + v % n` is `v`."""
+    set_accesses(block, reads_of(block), writes_of(block))
+    for op in list(nest.descend(block)):
+        if op.operation.name in _OPERAND:
+            map_access(op.operation, _OPERAND[op.operation.name], list)
 
 
 def retype(function: ir.OpView, buffer: ir.Value, shape: Sequence[Index]) -> ir.Value:
