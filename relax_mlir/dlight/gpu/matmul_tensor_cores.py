@@ -126,8 +126,9 @@ _KINDS = {
     ("bfloat16", "float32"): _Kind("bfloat16", "float32", 16, 2, (16, 8)),
     ("int8", "int32"): _Kind("int8", "int32", 32, 1, (32, 16), (_WIDE, _WIDE)),
 }
-_OF_SYMBOLIC_SIZES = {("int8", "int32"): _Kind("int8", "int32", 16, 2, (32, 16))}
-"""In place of those whose layouts of registers only buffers of constant sizes can have."""
+_OF_SYMBOLIC_SIZES = {("int8", "int32"): _Kind("int8", "int32", 16, 4, (32, 16))}
+"""In place of those whose layouts of registers only buffers of constant sizes can have.  Slices are
+of as many bytes as those of float16; ptxas spills around shorter ones."""
 
 _TF32 = _Kind("float32", "float32", 8, 2, (16, 4), (mma.tf32_rows_layout, mma.tf32_columns_layout))
 
