@@ -181,7 +181,8 @@ class HostFunction:
         if self._workspace_slot is not None:
             block, slot = text.name(), self._workspace_slot
             lines.append(f"{block} = llvm.load {slot} : !llvm.ptr -> !llvm.ptr")
-            free = "relax_device_free" if self.context.on_device else "free"
+            on_device = self.context.on_device
+            free = "relax_device_free" if on_device else "relax_ffi_give_workspace"
             lines.append(call_text(free, [block], ["!llvm.ptr"]))
             lines.append(f"llvm.store {text.null()}, {slot} : !llvm.ptr, !llvm.ptr")
         return lines
@@ -245,21 +246,15 @@ class HostFunction:
         self._workspace_slot = slot
         if self.context.on_device:
             return self._allocate_on_device(slot, size)
-        status = text.call(
-            "posix_memalign",
-            [slot, text.constant(ALIGNMENT), size],
-            ["!llvm.ptr", "i64", "i64"],
-            "i32",
-        )
+        block = text.call("relax_ffi_take_workspace", [size], ["i64"], "!llvm.ptr")
         exhausted = text.block("exhausted")
-        text.require(text.equals(status, 0, "i32"), exhausted)
+        text.require(text.value(f'llvm.icmp "ne" {block}, {text.null()} : !llvm.ptr'), exhausted)
+        text.store(block, slot, "!llvm.ptr")
         kind = text.string("MemoryError")
         message = text.string(f"{self.name}: cannot allocate memory")
-        # What posix_memalign leaves in the slot when it fails is not specified.
-        forget = f"llvm.store {text.null()}, {slot} : !llvm.ptr, !llvm.ptr"
         raise_error = call_text("TVMFFIErrorSetRaisedFromCStr", [kind, message], ["!llvm.ptr"] * 2)
-        text.cold(exhausted, [forget, raise_error, self.failed])
-        return text.load(slot, "!llvm.ptr")
+        text.cold(exhausted, [raise_error, self.failed])
+        return block
 
     def _allocate_on_device(self, slot: str, size: str) -> str:
         text = self.text

@@ -31,6 +31,11 @@ internal functions (`llvm-link-ffi-support`).
         call a function that is a value; raises TypeError when it is none
     relax_ffi_reserve(bytes) -> i1
         whether there is memory of that size; raises MemoryError when there is not
+    relax_ffi_take_workspace(bytes) -> ptr
+        64-byte aligned memory, that of an earlier call if one is kept; null when there is none.
+        Who takes also gives, so both are made together and mean the same kept block
+    relax_ffi_give_workspace(ptr)
+        keep memory for the next call that takes some; nothing for null
     relax_ffi_pending_error() -> i32
         -1 when an error is raised in the thread, else 0
 """
@@ -62,6 +67,8 @@ SUPPORT_SYMBOLS = {
     "relax_ffi_call_value": "(!llvm.ptr, !llvm.ptr, i32, !llvm.ptr, !llvm.ptr) -> i32",
     "relax_ffi_pending_error": "() -> i32",
     "relax_ffi_reserve": "(i64) -> i1",
+    "relax_ffi_take_workspace": "(i64) -> !llvm.ptr",
+    "relax_ffi_give_workspace": "(!llvm.ptr)",
 }
 
 # Functions of libc and libtvm_ffi that host code calls.
@@ -87,7 +94,7 @@ DECLARATIONS = {
 }
 
 _PRINTF = "!llvm.func<i32 (ptr, i64, ptr, ...)>"
-_FILES = ("ffi_objects.mlir", "ffi_closures.mlir", "ffi_errors.mlir")
+_FILES = ("ffi_objects.mlir", "ffi_workspace.mlir", "ffi_closures.mlir", "ffi_errors.mlir")
 
 # What nothing exported calls goes first.
 _PIPELINE = (
@@ -108,6 +115,8 @@ _HOT = (
     "ffi_closure_call",
     "relax_ffi_pending_error",
     "relax_ffi_reserve",
+    "relax_ffi_take_workspace",
+    "relax_ffi_give_workspace",
 )
 _COLD_ATTRIBUTES = ("cold", "noinline", "optnone")
 # Loops here are over the axes of a tensor, which are few: taking several at a time is slower, and

@@ -44,7 +44,7 @@ func.func @public(%A: memref<8192xf32> {tir.name = "A"}, %B: memref<8192xf32> {t
 }
 
 // The workspace has room for the first result, 32 KiB, and 20000 bytes that both calls share.
-// HOST: llvm.call @posix_memalign
+// HOST: llvm.call @relax_ffi_take_workspace
 // HOST: call @lent__kernel({{.*}}) : (memref<8192xf32>, memref<8192xf32>, memref<100x50xf32>) -> ()
 // HOST: call @lent__kernel({{.*}}) : (memref<8192xf32>, memref<8192xf32>, memref<100x50xf32>) -> ()
 func.func @main(%x: tensor<8192xf32> {relax.name = "x"}) -> tensor<8192xf32> attributes {relax.attrs = {}} {

@@ -15,13 +15,13 @@ func.func private @relu(%x: memref<?x4xf32> {tir.name = "x", tir.shape = ["m", 4
 // CHECK-LABEL: func.func @__tvm_ffi_main(
 // CHECK: llvm.call @relax_ffi_is_compact
 // CHECK: arith.muli
-// CHECK: llvm.call @posix_memalign
+// CHECK: llvm.call @relax_ffi_take_workspace
 // CHECK: call @relu__kernel
 // The result is a new tensor object, and the second kernel writes into it.
 // CHECK: llvm.call @relax_ffi_new_tensor
 // CHECK: call @relu__kernel
 // CHECK: llvm.call @relax_ffi_release
-// CHECK: llvm.call @free
+// CHECK: llvm.call @relax_ffi_give_workspace
 func.func @main(%x: tensor<?x4xf32, #relax.dims<["n", 4 : i64]>> {relax.name = "x"}) -> tensor<?x4xf32, #relax.dims<["n", 4 : i64]>> attributes {relax.attrs = {}} {
   %a = "relax.call_tir"(%x) {callee = @relu} : (tensor<?x4xf32, #relax.dims<["n", 4 : i64]>>) -> tensor<?x4xf32, #relax.dims<["n", 4 : i64]>>
   %b = "relax.call_tir"(%a) {callee = @relu} : (tensor<?x4xf32, #relax.dims<["n", 4 : i64]>>) -> tensor<?x4xf32, #relax.dims<["n", 4 : i64]>>
@@ -32,7 +32,7 @@ func.func @main(%x: tensor<?x4xf32, #relax.dims<["n", 4 : i64]>> {relax.name = "
 // CHECK-LABEL: func.func @__tvm_ffi_packed(
 // CHECK: llvm.call @relax_ffi_new_tensor
 // CHECK: llvm.call @relax_ffi_call_global
-// CHECK-NOT: posix_memalign
+// CHECK-NOT: relax_ffi_take_workspace
 func.func @packed(%x: tensor<2xf32> {relax.name = "x"}) -> tensor<2xf32> attributes {relax.attrs = {}} {
   %r = "relax.call_dps_packed"(%x) {callee = "env.relu"} : (tensor<2xf32>) -> tensor<2xf32>
   return %r : tensor<2xf32>
