@@ -108,6 +108,8 @@ class PieceEmitter:
         types = [ir.MemRefType(access.buffer.type) for access in accesses]
         if any(type_.affine_map != ir.AffineMap.get_identity(type_.rank) for type_ in types):
             raise Unsupported
+        if any(0 in type_.shape for type_ in types):
+            raise Unsupported  # memref.subview refuses to begin where no element is
 
     # Emission
 

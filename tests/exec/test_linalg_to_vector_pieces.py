@@ -122,3 +122,17 @@ def test_argmax_dynamic(size: int) -> None:
     x = np.random.default_rng(size).standard_normal((5, size)).astype("float32")
     x[1] = -np.inf
     np.testing.assert_array_equal(_run("argmax_dynamic", x), x.argmax(1))
+
+
+def test_a_buffer_of_no_elements_beside_unknown_sizes() -> None:
+    given = {"x": (2, N, 3, 5), "gamma": (0,), "beta": (N,), "mean": (0,), "var": (N,)}
+    variables = [relax.Var(k, relax.TensorStructInfo(s, "float32")) for k, s in given.items()]
+    builder = relax.BlockBuilder()
+    with builder.function("main", variables):
+        with builder.dataflow():
+            result = builder.emit_output(op.nn.batch_norm(*variables, axis=1))
+        builder.emit_func_output(result)
+    vm = relax.VirtualMachine(relax_mlir.compile(builder.get(), "llvm"), relax_mlir.cpu())
+    nothing = np.zeros(0, "float32")
+    normed, *_ = vm["main"](np.zeros((2, 0, 3, 5), "float32"), *[nothing] * 4)
+    assert normed.numpy().shape == (2, 0, 3, 5)
