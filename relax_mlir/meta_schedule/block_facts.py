@@ -102,8 +102,8 @@ def loop_extent(sch: Schedule, loop: LoopRV) -> int | None:
 
 
 def loop_kind(block: BlockOp, loop: ForOp) -> str:
-    """"S" for a loop that only drives spatial variables of a block, "R" for reductions only, else
-    "O"."""
+    """A loop that only drives spatial variables of a block is "S", one that only drives those of
+    reductions "R", any other "O"."""
     kinds = loops_of_kind(block, nest.loop_var(loop))
     return kinds.pop() if len(kinds) == 1 else ("S" if not kinds else "O")
 

@@ -338,3 +338,13 @@ def test_the_whole_way(tmp_path: Path) -> None:
     for record in again.get_all_tuning_records():
         PROGRAMS["matmul_relu"].check(tvm.compile(record.as_schedule().mod, TARGET))
     assert best(again, "matmul_relu").mod == best(database, "matmul_relu").mod
+
+
+@pytest.mark.parametrize(
+    "part",
+    ["Builder", "CostModel", "Database", "MeasureCallback", "Mutator", "Postproc", "Runner",
+     "ScheduleRule", "SearchStrategy", "TaskScheduler"],
+)  # fmt: skip
+def test_parts_of_unknown_kinds_are_refused(part: str) -> None:
+    with pytest.raises(ValueError, match=r'there is no .* "nonsense"; there is: [a-z]'):
+        getattr(ms, part).create("nonsense")

@@ -1,5 +1,4 @@
-"""Relax functions run by PyTorch, on the cases that also test the compiler: one reference for both.
-"""
+"""Relax functions run by PyTorch, on the cases that also test the compiler."""
 
 from __future__ import annotations
 
@@ -13,34 +12,11 @@ import pytest
 from relax_mlir.errors import Error
 from relax_mlir.relax.relax_to_pyfunc_converter import RelaxToPyFuncConverter
 from relax_mlir.runtime.tensor import tensor
-from tests.exec import (
-    test_ops_elementwise,
-    test_ops_layouts,
-    test_ops_nn,
-    test_ops_reduction,
-    test_ops_shapes,
-    test_ops_sorting,
-    test_ops_vision,
-)
 from tests.exec.operator_cases import Program, build_module
+from tests.exec.operator_programs import PROGRAMS
 
 torch = pytest.importorskip("torch")
 
-FILES = (
-    test_ops_elementwise,
-    test_ops_layouts,
-    test_ops_nn,
-    test_ops_reduction,
-    test_ops_shapes,
-    test_ops_sorting,
-    test_ops_vision,
-)
-PROGRAMS = [
-    (file.__name__.rpartition(".")[2], name, program)
-    for file in FILES
-    for name, program in vars(file).items()
-    if isinstance(program, Program)
-]
 WITHOUT = {
     "vision.roi_align",
     "vision.roi_pool",
@@ -72,9 +48,7 @@ def as_compiled(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-@pytest.mark.parametrize(
-    "program", [p for *_, p in PROGRAMS], ids=[f"{file}-{name}" for file, name, _ in PROGRAMS]
-)
+@pytest.mark.parametrize("program", list(PROGRAMS.values()), ids=list(PROGRAMS))
 def test_the_cases_of_the_operators(program: Program) -> None:
     by_torch = ByTorch([case for case in program.cases if case.name not in WITHOUT])
     for case in by_torch.cases:
@@ -82,14 +56,14 @@ def test_the_cases_of_the_operators(program: Program) -> None:
 
 
 def test_what_has_no_counterpart_is_refused() -> None:
-    (program,) = [p for *_, name, p in PROGRAMS if name == "SUPPRESSION"]
+    program = PROGRAMS["test_ops_vision-SUPPRESSION"]
     with pytest.raises(Error, match=r"vision.get_valid_counts.* operator_map"):
         ByTorch(program.cases).machine["f0"]
 
 
 def test_every_operator_with_cases_is_run() -> None:
     """So that a new operator gets a torch function or a place in WITHOUT."""
-    run = {case.name for *_, program in PROGRAMS for case in program.cases}
+    run = {case.name for program in PROGRAMS.values() for case in program.cases}
     assert run >= WITHOUT
     from relax_mlir.relax.torch_functions import torch_functions  # imports torch
 

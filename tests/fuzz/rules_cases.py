@@ -11,8 +11,8 @@ import numpy as np
 from relax_mlir import relax
 from relax_mlir.dialects.relax.spec import SPECS
 from relax_mlir.relax.op.generate import operator_function
-from tests.exec.operator_cases import TOLERANCE, Case, Program
-from tests.exec.test_ops_complete import FILES
+from tests.exec.operator_cases import TOLERANCE, Case
+from tests.exec.operator_programs import PROGRAMS
 from tests.fuzz.graphs import Graph, Node, Value, is_tame, rule
 
 LARGEST = 5000
@@ -27,9 +27,8 @@ UNKNOWN_SIZES = ("dynamic_strided_slice", "nonzero", "unique")
 
 @cache
 def cases() -> list[Case]:
-    found = [value for file in FILES for value in vars(file).values()]
-    programs = [value for value in found if isinstance(value, Program)]
-    return [case for program in programs for case in program.cases if _size(case) <= LARGEST]
+    known = (case for program in PROGRAMS.values() for case in program.cases)
+    return [case for case in known if _size(case) <= LARGEST]
 
 
 def _size(case: Case) -> int:

@@ -51,6 +51,24 @@ def plain_matmul(m: int, n: int, k: int, dtype: str = "float32", out: str = "flo
     return main
 
 
+def symbolic_rows_matmul() -> Any:
+    """C = A @ B of float32 with any number of rows, 20 by 40, without a schedule."""
+
+    @T.prim_func
+    def main(a: T.handle, B: T.Buffer((20, 40), "float32"), c: T.handle):
+        n = T.int64()
+        A = T.match_buffer(a, (n, 20), "float32")
+        C = T.match_buffer(c, (n, 40), "float32")
+        for i, j, k in T.grid(n, 40, 20):
+            with T.block("C"):
+                vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+                with T.init():
+                    C[vi, vj] = T.float32(0)
+                C[vi, vj] += A[vi, vk] * B[vk, vj]
+
+    return main
+
+
 def shared_matmul(n: int = 64, tile: int = 16, dtype: str = "float32") -> IRModule:
     """A matmul with one output a thread, whose factors pass through shared memory."""
     sch = scheduled(plain_matmul(n, n, n, dtype, "float32"))

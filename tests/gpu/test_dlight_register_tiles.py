@@ -26,6 +26,7 @@ from relax_mlir.tir import PrimFunc
 from relax_mlir.tir.schedule import Schedule
 from relax_mlir.transform import PassContext
 from tests.gpu.emulated import kernels, run_emulated
+from tests.gpu.gpu_programs import symbolic_rows_matmul
 from tests.gpu.ptxas import assemble
 from tests.gpu.test_dlight_rules import placeholders, prim_func, product, scheduled
 
@@ -88,19 +89,7 @@ def test_any_order_of_threads() -> None:
 
 
 def test_symbolic_rows() -> None:
-    @T.prim_func
-    def main(a: T.handle, B: T.Buffer((20, 40), "float32"), c: T.handle):
-        n = T.int64()
-        A = T.match_buffer(a, (n, 20), "float32")
-        C = T.match_buffer(c, (n, 40), "float32")
-        for i, j, k in T.grid(n, 40, 20):
-            with T.block("C"):
-                vi, vj, vk = T.axis.remap("SSR", [i, j, k])
-                with T.init():
-                    C[vi, vj] = T.float32(0)
-                C[vi, vj] += A[vi, vk] * B[vk, vj]
-
-    module = tiled(main, RegisterTiles(8, 8))
+    module = tiled(symbolic_rows_matmul(), RegisterTiles(8, 8))
     rng = np.random.default_rng(1)
     y = rng.random((20, 40), np.float32)
     for rows in (1, 100):

@@ -20,6 +20,7 @@ from relax_mlir.target import Target
 from relax_mlir.tir import PrimFunc
 from relax_mlir.transform import PassContext
 from tests.gpu.emulated import run_emulated
+from tests.gpu.gpu_programs import symbolic_rows_matmul
 
 CUDA = Target("cuda")
 
@@ -106,20 +107,9 @@ def test_matmul_with_what_surrounds_it() -> None:
 
 
 def test_matmul_of_symbolic_rows() -> None:
-    @T.prim_func
-    def main(a: T.handle, B: T.Buffer((20, 40), "float32"), c: T.handle):
-        n = T.int64()
-        A = T.match_buffer(a, (n, 20), "float32")
-        C = T.match_buffer(c, (n, 40), "float32")
-        for i, j, k in T.grid(n, 40, 20):
-            with T.sblock("C"):
-                vi, vj, vk = T.axis.remap("SSR", [i, j, k])
-                with T.init():
-                    C[vi, vj] = T.float32(0)
-                C[vi, vj] += A[vi, vk] * B[vk, vj]
-
     for rows in (1, 33):
-        check(dlight.gpu.Matmul(), main, np.matmul, [(rows, 20), (20, 40), (rows, 40)])
+        sizes = [(rows, 20), (20, 40), (rows, 40)]
+        check(dlight.gpu.Matmul(), symbolic_rows_matmul(), np.matmul, sizes)
 
 
 def test_matmul_refuses_what_is_none() -> None:

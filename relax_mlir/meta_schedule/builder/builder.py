@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from relax_mlir.ir.module import IRModule
+from relax_mlir.meta_schedule.component import of_kind
 from relax_mlir.target import Target
 
 __all__ = ["Builder", "BuilderInput", "BuilderResult", "PyBuilder"]
@@ -42,9 +43,7 @@ class Builder(ABC):
         """A builder by its kind: "local".  Raises ValueError for another one."""
         from relax_mlir.meta_schedule.builder.local_builder import LocalBuilder
 
-        if kind != "local":
-            raise ValueError(f'there is no builder "{kind}"; there is: local')
-        return LocalBuilder(*args, **kwargs)
+        return of_kind({"local": LocalBuilder}, kind, "builder")(*args, **kwargs)
 
 
 PyBuilder = Builder

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from relax_mlir.meta_schedule.component import of_kind
 from relax_mlir.meta_schedule.runner import RunnerResult
 
 if TYPE_CHECKING:
@@ -61,9 +62,7 @@ class CostModel(ABC):
             "xgb": cost_model.XGBModel,
             "random": cost_model.RandomModel,
         }
-        if kind not in kinds:
-            raise ValueError(f'there is no cost model "{kind}"; there are: {", ".join(kinds)}')
-        return kinds[kind](*args, **kwargs)
+        return of_kind(kinds, kind, "cost model")(*args, **kwargs)
 
 
 PyCostModel = CostModel

@@ -104,9 +104,7 @@ class XGBModel(CostModel):
         self, context: TuneContext, candidates: Sequence[MeasureCandidate]
     ) -> list[np.ndarray]:
         matrices = self.extractor.extract_from(context, list(candidates))
-        return [
-            np.concatenate([m.sum(axis=0), m.mean(axis=0), m.max(axis=0)]) for m in matrices
-        ]
+        return [np.concatenate([m.sum(axis=0), m.mean(axis=0), m.max(axis=0)]) for m in matrices]
 
     def _train(self) -> None:
         rows = [row for features, _ in self._samples.values() for row in features]

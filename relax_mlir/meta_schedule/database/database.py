@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from relax_mlir.ir.module import IRModule
+from relax_mlir.meta_schedule.component import of_kind
 from relax_mlir.meta_schedule.database.records import TuningRecord, Workload
 from relax_mlir.meta_schedule.module_equality import module_key, shash2hex
 from relax_mlir.meta_schedule.scope import DATABASES, Scoped
@@ -147,9 +148,7 @@ class Database(Scoped, ABC):
             "union": database.UnionDatabase,
             "ordered_union": database.OrderedUnionDatabase,
         }
-        if kind not in kinds:
-            raise ValueError(f'there is no database "{kind}"; there are: {", ".join(kinds)}')
-        return kinds[kind](*args, **kwargs)
+        return of_kind(kinds, kind, "database")(*args, **kwargs)
 
 
 PyDatabase = Database

@@ -18,9 +18,7 @@ class _Combined(Database):
         super().__init__()
         self.databases = list(databases)
 
-    def answers(
-        self, mod: IRModule, target: Target, workload_name: str
-    ) -> list[TuningRecord]:
+    def answers(self, mod: IRModule, target: Target, workload_name: str) -> list[TuningRecord]:
         """The best record of each part that has one, in the order of the parts."""
         found = (d.query_tuning_record(mod, target, workload_name) for d in self.databases)
         return [record for record in found if record is not None]

@@ -92,8 +92,7 @@ class PerStoreFeature(FeatureExtractor):
             moved / self.cache_line_bytes,
         ]
         touched = [
-            _extent(loop) if stride != 0 else 1
-            for loop, stride in zip(loops, strides, strict=True)
+            _extent(loop) if stride != 0 else 1 for loop, stride in zip(loops, strides, strict=True)
         ]
         row += [_log(prod(touched[len(touched) - depth :]) * size) if depth <= len(touched) else 0.0
                 for depth in range(1, _DEPTHS + 1)]  # fmt: skip

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from relax_mlir.meta_schedule.builder import BuilderResult
+from relax_mlir.meta_schedule.component import of_kind
 from relax_mlir.meta_schedule.runner import RunnerResult
 from relax_mlir.meta_schedule.search_strategy import MeasureCandidate
 
@@ -35,13 +36,14 @@ class MeasureCallback(ABC):
         """The callbacks of a kind: "default".  Raises ValueError for another one."""
         from relax_mlir.meta_schedule.measure_callback import callbacks
 
-        if kind != "default":
-            raise ValueError(f'there are no callbacks "{kind}"; there are: default')
-        return [
-            callbacks.AddToDatabase(),
-            callbacks.RemoveBuildArtifact(),
-            callbacks.UpdateCostModel(),
-        ]
+        kinds = {
+            "default": [
+                callbacks.AddToDatabase,
+                callbacks.RemoveBuildArtifact,
+                callbacks.UpdateCostModel,
+            ]
+        }
+        return [make() for make in of_kind(kinds, kind, "set of callbacks")]
 
 
 PyMeasureCallback = MeasureCallback

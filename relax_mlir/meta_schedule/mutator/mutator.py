@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 
-from relax_mlir.meta_schedule.component import Component
+from relax_mlir.meta_schedule.component import Component, of_kind
 from relax_mlir.tir.schedule import Trace
 
 __all__ = ["Mutator", "PyMutator"]
@@ -39,11 +39,7 @@ class Mutator(Component, ABC):
                 mutator.MutateThreadBinding(): 0.02,
             },
         }
-        if kind not in kinds:
-            raise ValueError(
-                f'there are no mutators for "{kind}"; there are for: {", ".join(kinds)}'
-            )
-        return kinds[kind]()
+        return of_kind(kinds, kind, "set of mutators for")()
 
 
 PyMutator = Mutator

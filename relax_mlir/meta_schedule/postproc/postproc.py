@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 
-from relax_mlir.meta_schedule.component import Component
+from relax_mlir.meta_schedule.component import Component, of_kind
 from relax_mlir.tir.schedule import Schedule
 
 __all__ = ["Postproc", "PyPostproc"]
@@ -42,11 +42,7 @@ class Postproc(Component, ABC):
                 postproc.VerifyGPUCode,
             ],
         }
-        if kind not in kinds:
-            raise ValueError(
-                f'there are no postprocessors for "{kind}"; there are for: {", ".join(kinds)}'
-            )
-        return [make() for make in kinds[kind]]
+        return [make() for make in of_kind(kinds, kind, "set of postprocessors for")]
 
 
 PyPostproc = Postproc

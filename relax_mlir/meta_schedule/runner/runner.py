@@ -10,6 +10,7 @@ from typing import Any
 
 from relax_mlir.errors import Error
 from relax_mlir.meta_schedule.arg_info import ArgInfo
+from relax_mlir.meta_schedule.component import of_kind
 
 __all__ = ["PyRunner", "PyRunnerFuture", "Runner", "RunnerFuture", "RunnerInput", "RunnerResult"]
 
@@ -79,10 +80,8 @@ class Runner(ABC):
                 hint="derive one from ms.runner.PyRunner: it gets the path of a library that "
                 "relax_mlir.runtime.load_module reads",
             )
-        if kind != "local":
-            raise ValueError(f'there is no runner "{kind}"; there is: local')
         kwargs.pop("max_workers", None)
-        return LocalRunner(*args, **kwargs)
+        return of_kind({"local": LocalRunner}, kind, "runner")(*args, **kwargs)
 
 
 PyRunner = Runner

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 
-from relax_mlir.meta_schedule.component import Component
+from relax_mlir.meta_schedule.component import Component, of_kind
 from relax_mlir.tir.schedule import BlockRV, Schedule
 
 __all__ = ["PyScheduleRule", "ScheduleRule"]
@@ -31,11 +31,7 @@ class ScheduleRule(Component, ABC):
             "llvm": defaults.llvm,
             "cuda": defaults.cuda,
         }
-        if kind not in kinds:
-            raise ValueError(
-                f'there are no schedule rules for "{kind}"; there are for: {", ".join(kinds)}'
-            )
-        return kinds[kind]()
+        return of_kind(kinds, kind, "set of schedule rules for")()
 
 
 PyScheduleRule = ScheduleRule

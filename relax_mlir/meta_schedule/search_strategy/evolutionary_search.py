@@ -179,9 +179,7 @@ class EvolutionarySearch(SearchStrategy):
                 break
         return found
 
-    def _evolved(
-        self, search: _Search, population: list[Schedule], number: int
-    ) -> list[Schedule]:
+    def _evolved(self, search: _Search, population: list[Schedule], number: int) -> list[Schedule]:
         """The schedules that the cost model likes most, of all generations."""
         seen = set(search.measured)
         best: list[tuple[float, int, Schedule]] = []

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from relax_mlir.errors import ScheduleError
 from relax_mlir.ir.module import IRModule
 from relax_mlir.meta_schedule.arg_info import ArgInfo
-from relax_mlir.meta_schedule.component import Component
+from relax_mlir.meta_schedule.component import Component, of_kind
 from relax_mlir.meta_schedule.runner import RunnerResult
 from relax_mlir.tir.schedule import Schedule, Trace
 
@@ -80,9 +80,7 @@ class SearchStrategy(Component, ABC):
             "replay-trace": search_strategy.ReplayTrace,
             "replay-func": search_strategy.ReplayFunc,
         }
-        if kind not in kinds:
-            raise ValueError(f'there is no search strategy "{kind}"; there are: {", ".join(kinds)}')
-        return kinds[kind](*args, **kwargs)
+        return of_kind(kinds, kind, "search strategy")(*args, **kwargs)
 
 
 PySearchStrategy = SearchStrategy

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from relax_mlir.meta_schedule.builder import Builder, BuilderInput, BuilderResult
+from relax_mlir.meta_schedule.component import of_kind
 from relax_mlir.meta_schedule.cost_model import CostModel
 from relax_mlir.meta_schedule.database import Database
 from relax_mlir.meta_schedule.logging import get_logger
@@ -194,9 +195,7 @@ class TaskScheduler(ABC):
                 continue
             task.build_error_count += built.error_msg is not None
             task.run_error_count += built.error_msg is None
-            task.ctx.logger.info(
-                "%s: error:\n%s\n%s", name, result.error_msg, candidate.sch.trace
-            )
+            task.ctx.logger.info("%s: error:\n%s\n%s", name, result.error_msg, candidate.sch.trace)
 
     def touch_task(self, task_id: int) -> None:
         """Join what runs of a task if it is over."""
@@ -238,9 +237,7 @@ class TaskScheduler(ABC):
             "gradient": task_scheduler.GradientBased,
             "round-robin": task_scheduler.RoundRobin,
         }
-        if kind not in kinds:
-            raise ValueError(f'there is no task scheduler "{kind}"; there are: {", ".join(kinds)}')
-        return kinds[kind](*args, **kwargs)
+        return of_kind(kinds, kind, "task scheduler")(*args, **kwargs)
 
 
 PyTaskScheduler = TaskScheduler

@@ -84,9 +84,7 @@ def _beside(
     return RunnerResult([seconds * scale for seconds in again.run_secs], None)
 
 
-def _run(
-    runner: Runner, task: TaskRecord, candidate: MeasureCandidate, path: str
-) -> RunnerResult:
+def _run(runner: Runner, task: TaskRecord, candidate: MeasureCandidate, path: str) -> RunnerResult:
     target = task.ctx.target
     assert target is not None
     item = RunnerInput(path, target.device_type, candidate.args_info)
