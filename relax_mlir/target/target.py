@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from relax_mlir.errors import CompileError
+from relax_mlir.target.tags import tagged
 
 _KINDS: dict[str, tuple[str, tuple[str, ...]]] = {
     "llvm": ("cpu", ("cpu",)),
@@ -19,8 +20,6 @@ _KINDS: dict[str, tuple[str, tuple[str, ...]]] = {
     "opencl": ("opencl", ("opencl", "gpu")),
 }
 """Kind -> (device type, keys)."""
-
-_TAGS = {"llvm-cpu": {"kind": "llvm"}}
 
 
 @dataclass(frozen=True)
@@ -37,6 +36,9 @@ class Target:
     """A compilation target: `Target("llvm")`, `Target("llvm -num-cores 4")`,
     `Target({"kind": "llvm", "mcpu": "znver4", "num-cores": 4})`.
 
+    Names of machines stand for their targets (`tags.py`): `Target("nvidia/nvidia-a100")`, and so
+    does a dictionary's `tag`, whose other keys go before.
+
     `with Target("cuda"):` makes it the current one.  Raises CompileError for an unknown kind.
     """
 
@@ -51,7 +53,8 @@ class Target:
         name = config.pop("kind")
         if name not in _KINDS:
             raise CompileError(
-                f"unknown target kind '{name}'; known kinds are {', '.join(sorted(_KINDS))}"
+                f"unknown target kind '{name}'; known kinds are {', '.join(sorted(_KINDS))}",
+                hint="relax_mlir.target.list_tags() has the names of machines",
             )
         inner_host = config.pop("host", None)
         self.kind = TargetKind(name)
@@ -133,12 +136,14 @@ def _configuration(target: str | Mapping[str, Any] | Target | TargetKind) -> dic
     if isinstance(target, Mapping):
         config = dict(target)
         if "kind" not in config:
-            raise CompileError(f"a target needs a kind: {config}")
+            config = {**(tagged(config.get("tag", "")) or {}), **config}
+        if "kind" not in config:
+            raise CompileError(f"a target needs a kind, or the tag of a machine: {config}")
         return config
     text = target.strip()
     if text.startswith("{"):
         return _configuration(json.loads(text))
-    return dict(_TAGS[text]) if text in _TAGS else _command_line(text)
+    return tagged(text) or _command_line(text)
 
 
 def _command_line(text: str) -> dict[str, Any]:
