@@ -5,13 +5,13 @@ The bindings' own LLVM has no GPU targets; llvmlite's has, and reads the other's
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from typing import Any
 
 from relax_mlir.errors import CompileError
 from relax_mlir.ir.state import ModuleState
 from relax_mlir.lowering.tir_to_gpu.kernel_roots import kernel_modules
-from relax_mlir.lowering.tir_to_gpu.limits import compute_capability
 from relax_mlir.lowering.to_nvvm.llvm_text import for_older_llvm
 from relax_mlir.lowering.to_nvvm.nvvm import lower_kernels_to_nvvm, split_kernels
 from relax_mlir.mlir import ir, llvm
@@ -20,20 +20,53 @@ __all__ = ["DEFAULT_ARCH", "assembly", "cuda_arch", "emit_ptx", "llvm_binding", 
 
 DEFAULT_ARCH = "sm_80"
 _TRIPLE = "nvptx64-nvidia-cuda"
-# Compute capability -> the first version of PTX that has it.
-_PTX_VERSIONS = ((100, 86), (90, 80), (89, 78), (86, 71), (80, 70), (75, 63), (0, 60))
+# Compute capability -> the first version of PTX that has it, 6.0 at least. LLVM ends the process
+# for an older one, and takes an architecture that it does not know for the oldest.
+_PTX_VERSIONS = {
+    capability: version
+    for version, capabilities in {
+        60: (50, 52, 53, 60, 61, 62, 70),
+        61: (72,),
+        63: (75,),
+        70: (80,),
+        71: (86,),
+        74: (87,),
+        78: (89,),
+        80: (90,),
+        86: (100, 101),
+        87: (120,),
+        88: (103, 121),
+        90: (88, 110),
+    }.items()
+    for capability in capabilities
+}
+_ARCH = re.compile(r"sm_(\d+)([af]?)")
+# Architectures from here on have variants: "a" for one of them only, "f" for its family.
+_VARIANTS_FROM = 90
+_FAMILIES = 88
 
 
 def cuda_arch(target: Any) -> str:
     """The architecture of a CUDA target: its `arch` or `mcpu`, sm_80 when it does not say."""
     attrs = getattr(target, "attrs", {})
     arch = str(attrs.get("arch", attrs.get("mcpu", DEFAULT_ARCH)))
-    if not arch.startswith("sm_") or not arch[3:4].isdigit():
-        raise CompileError(
-            f"'{arch}' is no architecture of NVIDIA's GPUs",
-            hint='for example Target({"kind": "cuda", "arch": "sm_80"})',
-        )
+    ptx_version(arch)
     return arch
+
+
+def ptx_version(arch: str) -> int:
+    """The version of PTX for an architecture: 70 is 7.0.  Raises CompileError for none."""
+    found = _ARCH.fullmatch(arch)
+    capability, variant = (int(found[1]), found[2]) if found else (0, "")
+    if capability not in _PTX_VERSIONS or (variant and capability < _VARIANTS_FROM):
+        known = ", ".join(f"sm_{number}" for number in sorted(_PTX_VERSIONS))
+        raise CompileError(
+            f"'{arch}' is no architecture of NVIDIA's GPUs that we know; there are {known}",
+            hint='for example Target({"kind": "cuda", "arch": "sm_80"}); from sm_90 on also with '
+            "an a or f behind",
+        )
+    version = _PTX_VERSIONS[capability]
+    return max(version, _FAMILIES) if variant == "f" else version
 
 
 @cache
@@ -97,7 +130,5 @@ def _optimised(module: ir.Operation, machine: Any, triple: str) -> Any:
 
 
 def _target_machine(arch: str) -> Any:
-    capability = compute_capability(arch)
-    version = next(v for least, v in _PTX_VERSIONS if capability >= least)
     target = llvm_binding().Target.from_triple(_TRIPLE)
-    return target.create_target_machine(cpu=arch, features=f"+ptx{version}", opt=3)
+    return target.create_target_machine(cpu=arch, features=f"+ptx{ptx_version(arch)}", opt=3)

@@ -25,6 +25,21 @@ def test_matmul_assembles(arch):
     assert used.shared == 2 * 16 * 16 * 4
 
 
+@pytest.mark.parametrize(
+    "arch",
+    [*(f"sm_{n}" for n in (50, 53, 61, 70, 72, 75, 87, 88, 89, 90, 100, 101, 103, 110, 120, 121)),
+     "sm_90a", "sm_100f", "sm_120a"],
+)  # fmt: skip
+def test_every_architecture_has_its_ptx(arch):
+    assert f".target {arch}" in ptx(vector_add(), arch)
+
+
+@pytest.mark.parametrize("arch", ["sm_77", "sm_130", "sm_86a", "sm_", "80", "sm_90b"])
+def test_unknown_architectures_are_refused(arch):
+    with pytest.raises(Error, match=f"'{arch}' is no architecture of NVIDIA's GPUs"):
+        ptx(vector_add(), arch)
+
+
 def test_vector_add_assembles():
     text = ptx(vector_add())
     assert ".maxntid 128, 1, 1" in text
