@@ -4,6 +4,9 @@ A loop of known extent is written out as long as the code stays below `MAX_OPERA
 stays a loop that asks LLVM to unroll it as far as it finds useful.  `pragma_auto_unroll_max_step`
 on a loop or block writes out the serial loops below it that take at most so many steps in all;
 with `pragma_unroll_explicit` 0 the loops stay and LLVM is asked.
+
+Kernels of GPUs hand the question on (`to_nvvm/nvvm.py`).  On the CPU it ends with the llvm dialect:
+there LLVM answers what it cannot follow by a warning without a place, and unrolls by its own count.
 """
 
 from __future__ import annotations
