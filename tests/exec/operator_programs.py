@@ -30,3 +30,5 @@ PROGRAMS = {
     if isinstance(program, Program)
 }
 """By the file that has them and their name there."""
+
+CASES = [case for program in PROGRAMS.values() for case in program.cases]

@@ -27,16 +27,9 @@ from relax_mlir.target import Target
 from relax_mlir.tir import PrimFunc
 from relax_mlir.tir.schedule import nest
 from relax_mlir.transform import PassContext, PassPipeline
-from tests.exec.operator_cases import LEGALIZE, Case, Program, build_module
-from tests.exec.test_ops_complete import FILES
+from tests.exec.operator_cases import LEGALIZE, Case, build_module
+from tests.exec.operator_programs import CASES
 
-CASES = [
-    case
-    for file in FILES
-    for program in vars(file).values()
-    if isinstance(program, Program)
-    for case in program.cases
-]
 TENSORS = 4096
 """Cases with more input elements are left to the command: the emulator checks every access."""
 

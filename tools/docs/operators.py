@@ -22,8 +22,7 @@ from relax_mlir.lowering.relax_to_tir.dynamic import EXPANSIONS
 from relax_mlir.lowering.relax_to_tir.legalize_ops import rows
 from relax_mlir.relax.call_forms import FORMS
 from relax_mlir.relax.call_types import CALLS
-from tests.exec.operator_cases import Program
-from tests.exec.test_ops_complete import FILES
+from tests.exec.operator_programs import CASES
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "operators.md"
@@ -48,13 +47,9 @@ verifier, a builder `relax.op.*` and both texts.
 def run_dtypes() -> dict[str, list[str]]:
     """The dtypes of the tensors that the tests run each operator on."""
     found: dict[str, set[str]] = {}
-    for file in FILES:
-        for program in vars(file).values():
-            if not isinstance(program, Program):
-                continue
-            for case in program.cases:
-                names = found.setdefault(case.name, set())
-                names.update(array.dtype.name for array in _arrays(case.operands))
+    for case in CASES:
+        names = found.setdefault(case.name, set())
+        names.update(array.dtype.name for array in _arrays(case.operands))
     return {name: sorted(dtypes) for name, dtypes in found.items()}
 
 
