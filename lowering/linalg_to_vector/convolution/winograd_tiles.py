@@ -8,28 +8,28 @@ stored.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from math import isqrt
 
-from relax_mlir.lowering.linalg_to_vector.body import emit_body
 from relax_mlir.lowering.linalg_to_vector.builder import Builder, FlatView, Index
-from relax_mlir.lowering.linalg_to_vector.convolution.cost import (
-    choose_register_tile,
-    even_pieces,
-)
 from relax_mlir.lowering.linalg_to_vector.convolution.linear_map import LinearMap
-from relax_mlir.lowering.linalg_to_vector.convolution.winograd_matching import (
-    Winograd,
-    WinogradAxis,
+from relax_mlir.lowering.linalg_to_vector.convolution.winograd_matching import Winograd
+from relax_mlir.lowering.linalg_to_vector.convolution.winograd_output import (
+    Piece,
+    WinogradEmitter,
+    below,
+    conditions_between,
+    inside,
+    value_of,
 )
 from relax_mlir.lowering.linalg_to_vector.cpu_target import CPUTarget
-from relax_mlir.lowering.linalg_to_vector.loop_nest import ZERO, Access, LoopNest, Stage
+from relax_mlir.lowering.linalg_to_vector.loop_nest import LoopNest, Stage
 from relax_mlir.lowering.linalg_to_vector.summation import summation_block
 from relax_mlir.mlir import ir
 
-__all__ = ["Chunk", "Factors", "Piece", "Products", "WinogradTiles"]
+__all__ = ["Chunk", "Factors", "Products", "WinogradTiles"]
 
 # The transform of the output enlarges the errors of the products, so these are summed in shorter
 # blocks than others.  Blocks of this length cost 6 % of the time of a network, and take two fifths
@@ -78,17 +78,7 @@ class Factors:
     ahead: list[Index] = field(default_factory=list[Index])
 
 
-@dataclass(frozen=True)
-class Piece:
-    """`size` tiles from `tile` on, in one of the products; the piece number `order` of these."""
-
-    product: Index
-    tile: Index
-    size: int
-    order: Index
-
-
-class WinogradTiles:
+class WinogradTiles(WinogradEmitter):
     """Emits the steps of a Winograd convolution for chunks of at most `rows` rows of tiles."""
 
     def __init__(
@@ -100,18 +90,11 @@ class WinogradTiles:
         target: CPUTarget,
         rows: int,
     ):
-        self.b = b
+        super().__init__(b, nest, epilogue, target)
         self.win = win
-        self.nest = nest
-        self.epilogue = epilogue
-        self.target = target
-        self.element = ir.F32Type.get()
-        self.lanes = target.lanes(32)
-        self.vector = b.vector_type(self.lanes, self.element)
         self.rows = rows
         self.data = b.flat_view(win.data)
         self.weight = b.flat_view(win.weight)
-        self.accesses = nest.emit_accesses(b, self._needed())
 
     @property
     def data_block(self) -> int:
@@ -137,15 +120,10 @@ class WinogradTiles:
         start = b.mul(b.floordiv(channel, block), self.win.count * self.data_plane)
         return b.add(start, b.mod(channel, block))
 
-    def _needed(self) -> set[int]:
-        if self.epilogue is None:
-            return {self.nest.body.results[0]}
-        return {i for i in (*self.epilogue.arguments, *self.epilogue.results) if i >= 0}
-
     # The data
 
     def transform_data(self, chunk: Chunk, low: Index, high: Index) -> None:
-        whole = (_inside(self.win.rows), _inside(self.win.columns))
+        whole = (inside(self.win.rows), inside(self.win.columns))
         self._each_tile(chunk, low, high, whole, self.data_block, partial(self._tile, chunk))
 
     def _each_tile(
@@ -165,8 +143,8 @@ class WinogradTiles:
             at_row = b.add(chunk.row, row)
             inside = b.all_of(
                 [
-                    *_between(b, at_row, whole[0], win.rows.tiles),
-                    *_between(b, column, whole[1], win.columns.tiles),
+                    *conditions_between(b, at_row, whole[0], win.rows.tiles),
+                    *conditions_between(b, column, whole[1], win.columns.tiles),
                 ]
             )
             place = b.mul(b.add(b.mul(row, win.columns.tiles), column), size)
@@ -185,7 +163,7 @@ class WinogradTiles:
         if not border:
             corner = b.add(b.add(image, b.mul(y, line)), b.mul(x, win.channels))
 
-            def inside(channel: Index, mask: ir.Value | None) -> None:
+            def whole_tile(channel: Index, mask: ir.Value | None) -> None:
                 start = b.add(corner, channel)
                 self._transform_tile(
                     chunk,
@@ -196,37 +174,23 @@ class WinogradTiles:
                     mask,
                 )
 
-            self.vectors(win.channels, inside)
+            self.vectors(win.channels, whole_tile)
             return
-        rows = self._elements(y, win.rows, line)
-        columns = self._elements(x, win.columns, win.channels)
+        rows = self.elements(y, win.rows, line)
+        columns = self.elements(x, win.columns, win.channels)
 
         def outside(channel: Index, mask: ir.Value | None) -> None:
             start = b.add(image, channel)
             lines = [b.add(start, offset) for offset, _ in rows]
 
             def element(i: int, j: int) -> ir.Value:
-                there = b.broadcast(_all(b, [rows[i][1], columns[j][1]]), self.lanes)
+                there = b.broadcast(value_of(b, [rows[i][1], columns[j][1]]), self.lanes)
                 both = there if mask is None else b.op("arith.andi", there.type, [there, mask])
                 return b.load(self.data, b.add(lines[i], columns[j][0]), self.lanes, both)
 
             self._transform_tile(chunk, element, b.add(to, self._channel_offset(channel)), mask)
 
         self.vectors(win.channels, outside)
-
-    def _elements(
-        self, first: Index, axis: WinogradAxis, stride: int
-    ) -> list[tuple[Index, ir.Value]]:
-        """Offsets of the elements that a tile reads along an axis, and whether they exist; the
-        offset of one that does not is that of the nearest."""
-        b = self.b
-        found: list[tuple[Index, ir.Value]] = []
-        for i in range(axis.b.shape[1]):
-            place = b.add(first, i)
-            near = b.minimum(b.maximum(place, 0), axis.size - 1)
-            exists = b.compare("ult", b.index(place), axis.size)
-            found.append((b.mul(near, stride), exists))
-        return found
 
     def _transform_tile(
         self,
@@ -245,35 +209,7 @@ class WinogradTiles:
                 stored = b.zero(self.vector) if value is None else value
                 b.store(stored, chunk.data, b.add(to, plane), mask)
 
-    def vectors(self, extent: int, body: Callable[[Index, ir.Value | None], None]) -> None:
-        """`body(position, mask)` for every vector along an axis."""
-        b = self.b
-        whole = extent // self.lanes * self.lanes
-        if whole:
-            with b.loop(0, whole, self.lanes) as position:
-                body(position, None)
-        if whole < extent:
-            body(whole, b.mask(self.lanes, extent - whole))
-
     # The products
-
-    def largest_piece(self, tiles: int, vectors: int) -> int:
-        """How many tiles a register tile of some vectors has."""
-        width = vectors * self.lanes
-        return choose_register_tile(tiles, width, self.lanes, self.target, (vectors,)).pixels
-
-    def pieces(self, product: Index, tiles: int, largest: int) -> Iterator[Piece]:
-        """Loops over `tiles` in pieces of at most `largest`."""
-        b = self.b
-        begin = done = 0
-        sizes = even_pieces(tiles, largest)
-        for size in sorted(set(sizes), reverse=True):
-            count = sizes.count(size)
-            with b.loop(begin, begin + size * count, size) as tile:
-                order = b.add(b.floordiv(b.sub(tile, begin), size), done)
-                yield Piece(product, tile, size, order)
-            begin += size * count
-            done += count
 
     def sum_block(self) -> int:
         """How many channels to sum before adding to the rest."""
@@ -371,80 +307,17 @@ class WinogradTiles:
                     at = b.add(products.first, channel)
                     place = (chunk.image, b.add(top, i), b.add(left, j), at)
                     if not border:
-                        self._finish(value, place, mask)
+                        self.finish(value, place, mask)
                         continue
                     exists = b.all_of(
                         [
-                            _below(b, place[1], win.rows.length),
-                            _below(b, place[2], win.columns.length),
+                            below(b, place[1], win.rows.length),
+                            below(b, place[2], win.columns.length),
                         ]
                     )
                     b.when(
                         exists,
-                        lambda value=value, place=place: self._finish(value, place, mask),
+                        lambda value=value, place=place: self.finish(value, place, mask),
                     )
 
         self.vectors(products.columns, vector)
-
-    def _finish(self, value: ir.Value, place: tuple[Index, ...], mask: ir.Value | None) -> None:
-        """Apply the epilogue to a vector of the output and store it."""
-        b, epilogue = self.b, self.epilogue
-        if epilogue is None:
-            self._store(value, self.nest.body.results[0], place, mask)
-            return
-        arguments: list[ir.Value] = []
-        for argument, operand in zip(epilogue.block.arguments, epilogue.arguments, strict=True):
-            access = self.accesses[operand]
-            if operand < 0 or not list(argument.uses):
-                arguments.append(value)
-            elif access.view is None:
-                arguments.append(access.value)
-            else:
-                uniform = self.nest.stride(operand, 3) == ZERO
-                lanes, own = (1, None) if uniform else (self.lanes, mask)
-                arguments.append(b.load(access.view, self._offset(access, place), lanes, own))
-        for operand, result in zip(
-            epilogue.results, emit_body(b, epilogue.block, arguments, self.lanes), strict=True
-        ):
-            self._store(b.broadcast(result, self.lanes), operand, place, mask)
-
-    def _store(
-        self, value: ir.Value, operand: int, place: tuple[Index, ...], mask: ir.Value | None
-    ) -> None:
-        access = self.accesses[operand]
-        assert access.view is not None
-        self.b.store(value, access.view, self._offset(access, place), mask)
-
-    def _offset(self, access: Access, place: tuple[Index, ...]) -> Index:
-        offset = access.base
-        for position, stride in zip(place, access.strides, strict=True):
-            offset = self.b.add(offset, self.b.mul(position, stride))
-        return offset
-
-
-def _inside(axis: WinogradAxis) -> tuple[int, int]:
-    """The tiles that read no border: from the first on, up to the second."""
-    first = -(-axis.low // axis.step)
-    room = axis.size + axis.low - axis.b.shape[1]
-    return first, (room // axis.step + 1 if room >= 0 else 0)
-
-
-def _between(b: Builder, tile: Index, bounds: tuple[int, int], tiles: int) -> list[ir.Value | bool]:
-    """The conditions for a tile to lie between bounds, of `tiles` in all."""
-    low, high = bounds
-    conditions: list[ir.Value | bool] = []
-    if low > 0:
-        conditions.append(b.at_least(tile, low))
-    if high < tiles:
-        conditions.append(_below(b, tile, high))
-    return conditions
-
-
-def _below(b: Builder, value: Index, bound: int) -> ir.Value | bool:
-    return value < bound if isinstance(value, int) else b.compare("slt", value, bound)
-
-
-def _all(b: Builder, conditions: list[ir.Value]) -> ir.Value:
-    found = b.all_of(conditions)
-    assert not isinstance(found, bool)
-    return found

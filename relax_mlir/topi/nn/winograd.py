@@ -3,10 +3,11 @@
 A one-dimensional convolution of a tile, `y[i] = sum_t x[i * stride + t] w[t]` for m outputs, is
 written `y = A ((G w) * (B x))` with an elementwise product of P elements.  Over two axes the three
 transforms are applied to each, and the product, summed over channels, is P * P matrix products.
-The matrices are those of Cook and Toom for the interpolation points 0, +-5/8, +-3/2 and infinity,
-which have less than half the error of the usual integers (Barabasz and others, "Error analysis and
-improving the accuracy of Winograd convolution for deep neural networks", 2020); with stride 2 the
-even and the odd taps are a convolution each, of stride 1.
+The matrices are those of Cook and Toom for interpolation points (`_POINTS`) which have less than
+half the error of the usual integers (Barabasz and others, "Error analysis and improving the
+accuracy of Winograd convolution for deep neural networks", 2020); with stride 2 the even and the
+odd taps are a convolution each, of stride 1.  Many taps are better cut into runs, each a
+convolution of its own whose results add up: the errors grow with the points of the longest.
 """
 
 from __future__ import annotations
@@ -32,17 +33,27 @@ from relax_mlir.topi.nn.pad import pad
 __all__ = ["Bilinear", "bilinear", "channel_panels", "conv2d_winograd_nhwc", "transform_weight"]
 
 _Matrix = list[list[Fraction]]
-_POINTS = [Fraction(n, d) for n, d in ((0, 1), (5, 8), (-5, 8), (3, 2), (-3, 2), (3, 8), (-3, 8))]
+# The finite points, by how many there are: those of least error of all with small numbers.
+_POINTS = {
+    0: (),
+    1: ("0",),
+    2: ("0", "1"),
+    3: ("0", "1", "-1"),
+    4: ("0", "5/8", "-5/8", "3/2"),
+    5: ("0", "5/8", "-5/8", "3/2", "-3/2"),
+    6: ("1/4", "-1/4", "7/8", "-7/8", "3/2", "-3/2"),
+    7: ("0", "1/2", "-1/2", "1", "-1", "2", "-2"),
+}
 # Elements of a weight that are transformed at once.
 _BLOCK = 1 << 14
-_FEW_POINTS = [Fraction(n) for n in (0, 1, -1)]
 
 
 @dataclass(frozen=True)
 class Bilinear:
     """`output` positions of a convolution with `taps` taps as `y = A ((G w) * (B x))`.
 
-    a: output x products; g: products x taps; b: products x elements of x.
+    a: output x products; g: products x taps; b: products x elements of x.  runs: into how many the
+    taps are cut, those of each parity for stride 2.
     """
 
     output: int
@@ -51,6 +62,7 @@ class Bilinear:
     a: np.ndarray
     g: np.ndarray
     b: np.ndarray
+    runs: int = 1
 
     @property
     def products(self) -> int:
@@ -60,7 +72,7 @@ class Bilinear:
     def points(self) -> int:
         """Interpolation points, infinity among them, of the largest of its algorithms of stride 1;
         rounding errors grow with them."""
-        return self.output + -(-self.taps // self.stride) - 1
+        return self.output + -(-self.taps // (self.stride * self.runs)) - 1
 
     @property
     def reach(self) -> int:
@@ -74,15 +86,13 @@ class Bilinear:
 
 
 @cache
-def bilinear(output: int, taps: int, stride: int = 1) -> Bilinear:
-    """The algorithm for tiles of `output` positions; Error if there are not enough points."""
-    if stride == 1:
-        a, g, b = _cook_toom(output, taps)
-    elif stride == 2:
-        a, g, b = _even_and_odd(output, taps)
-    else:
+def bilinear(output: int, taps: int, stride: int = 1, runs: int = 1) -> Bilinear:
+    """The algorithm for tiles of `output` positions, with the taps (of each parity, for stride 2)
+    cut into so many runs; Error if there are not enough points."""
+    if stride not in (1, 2):
         raise Error(f"winograd: strides 1 and 2 are known, given {stride}")
-    return Bilinear(output, taps, stride, *(np.array(m, np.float64) for m in (a, g, b)))
+    matrices = _sum_of_runs(output, taps, stride, runs)
+    return Bilinear(output, taps, stride, *(np.array(m, np.float64) for m in matrices), runs)
 
 
 def _cook_toom(output: int, taps: int) -> tuple[_Matrix, _Matrix, _Matrix]:
@@ -91,9 +101,9 @@ def _cook_toom(output: int, taps: int) -> tuple[_Matrix, _Matrix, _Matrix]:
         identity = [[Fraction(int(i == j)) for j in range(output)] for i in range(output)]
         return identity, [[Fraction(1)] for _ in range(output)], identity
     count = output + taps - 1
-    points = (_FEW_POINTS if count <= 4 else _POINTS)[: count - 1]
-    if len(points) != count - 1:
+    if count - 1 not in _POINTS:
         raise Error(f"winograd: {output} outputs of {taps} taps need {count - 1} points")
+    points = [Fraction(text) for text in _POINTS[count - 1]]
     one, zero = Fraction(1), Fraction(0)
     scale = [_product([p - q for q in points if q != p]) for p in points]
     a = [[p**i for p in points] + [Fraction(int(i == output - 1))] for i in range(output)]
@@ -120,27 +130,37 @@ def _polynomial(roots: Sequence[Fraction]) -> list[Fraction]:
     return found
 
 
-def _even_and_odd(output: int, taps: int) -> tuple[_Matrix, _Matrix, _Matrix]:
-    """A convolution of stride 2 as the sum of two of stride 1, on even and odd elements."""
-    reach = 2 * (output - 1) + taps
+def _sum_of_runs(
+    output: int, taps: int, stride: int, runs: int
+) -> tuple[_Matrix, _Matrix, _Matrix]:
+    """A convolution as the sum of some of stride 1, each on elements of one parity."""
+    reach = stride * (output - 1) + taps
     zero = Fraction(0)
     a: _Matrix = [[] for _ in range(output)]
     g: _Matrix = []
     b: _Matrix = []
-    for parity in (0, 1):
-        own = len(range(parity, taps, 2))
-        if not own:
-            continue
-        a_part, g_part, b_part = _cook_toom(output, own)
+    for run in _tap_runs(taps, stride, runs):
+        a_part, g_part, b_part = _cook_toom(output, len(run))
         for row, part in zip(a, a_part, strict=True):
             row += part
         for line in g_part:
             g.append([zero] * taps)
-            g[-1][parity::2] = line
+            g[-1][run.start : run.stop : stride] = line
         for line in b_part:
             b.append([zero] * reach)
-            b[-1][parity : parity + 2 * len(line) : 2] = line
+            b[-1][run.start : run.start + stride * len(line) : stride] = line
     return a, g, b
+
+
+def _tap_runs(taps: int, stride: int, runs: int) -> list[range]:
+    """The taps of each parity in runs of about one length."""
+    found: list[range] = []
+    for parity in range(min(stride, taps)):
+        own = range(parity, taps, stride)
+        for i in range(min(runs, len(own))):
+            low, high = (len(own) * n // min(runs, len(own)) for n in (i, i + 1))
+            found.append(own[low:high])
+    return found
 
 
 def transform_weight(

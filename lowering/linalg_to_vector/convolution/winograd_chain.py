@@ -1,0 +1,192 @@
+"""What the chains of operations of all Winograd convolutions have in common: transforms by constant
+matrices around products."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from relax_mlir.lowering.linalg_to_vector.buffers import BufferUses, outputs_of
+from relax_mlir.lowering.linalg_to_vector.builder import is_zero_constant
+from relax_mlir.lowering.linalg_to_vector.convolution.constant_matrix import constant_matrix
+from relax_mlir.mlir import ir
+
+__all__ = [
+    "ChainMatcher",
+    "Mismatch",
+    "WinogradAxis",
+    "dims_of",
+    "is_product",
+    "map_of",
+    "maps_of",
+    "require",
+    "static_sizes",
+    "step_of",
+]
+
+_PRODUCT = ["arith.addf", "arith.mulf", "linalg.yield"]
+
+
+@dataclass(frozen=True)
+class WinogradAxis:
+    """One axis: `size` elements of data after `low` zeros, tiles `step` apart.
+
+    a: outputs of a tile x products; b: products x elements that a tile reads.
+    """
+
+    a: np.ndarray
+    b: np.ndarray
+    step: int
+    tiles: int
+    size: int
+    low: int
+    length: int
+
+    @property
+    def output(self) -> int:
+        """Output positions of a tile."""
+        return self.a.shape[0]
+
+    @property
+    def products(self) -> int:
+        return self.b.shape[0]
+
+
+class Mismatch(Exception):
+    """An operation is not what a chain has in its place."""
+
+
+def require(condition: bool) -> None:
+    """Raises Mismatch if the condition does not hold."""
+    if not condition:
+        raise Mismatch
+
+
+class ChainMatcher:
+    """Walks a chain from its first operation on; what it has passed are its members."""
+
+    def __init__(self, first: ir.Operation, uses: BufferUses):
+        self.first = first
+        self.uses = uses
+        self.members: list[ir.Operation] = []
+        self.matrices: list[ir.Operation] = []
+        self.weight_members: list[ir.Operation] = []
+
+    # Links
+
+    @property
+    def order(self) -> list[ir.Operation]:
+        return [op for op in self.members if op.name == "linalg.generic"]
+
+    def next(self, op: ir.Operation) -> ir.Operation:
+        """The only reader of what an operation writes, a temporary of its own."""
+        self.members.append(op)
+        buffer = op.operands[2]
+        require(self.uses.is_temporary(buffer))
+        users = self.uses.remaining_users(buffer, op)
+        readers = [user for user in users if user.name != "linalg.fill"]
+        require(len(readers) == 1 and len(users) == 2)
+        reader = readers[0]
+        require(reader.name == "linalg.generic" and reader.block == op.block)
+        require(op.is_before_in_block(reader) and buffer not in outputs_of(reader))
+        return reader
+
+    def fill(self, op: ir.Operation) -> ir.Operation:
+        """The fill with zero of what an operation writes."""
+        fills = [
+            user
+            for user in self.uses.remaining_users(op.operands[2], op)
+            if user.name == "linalg.fill" and user.is_before_in_block(op)
+        ]
+        require(len(fills) == 1 and is_zero_constant(fills[0].operands[0]))
+        require(fills[0].block == op.block)
+        return fills[0]
+
+    def matrix(self, op: ir.Operation) -> np.ndarray:
+        found = constant_matrix(op.operands[0], self.uses, op)
+        if found is None:
+            raise Mismatch
+        values, maker = found
+        if not any(maker == known for known in self.matrices):
+            self.matrices.append(maker)
+        return values
+
+    def nothing_between(self, read: list[ir.Value], last: ir.Operation) -> None:
+        """Nothing else writes what is read, from the first of the chain to its end."""
+        mine = [*self.members, *self.matrices, *self.weight_members, self.fill(last), last]
+        start = self.matrices[0]
+        for op in (*self.matrices, *self.weight_members, *self.members):
+            start = op if op.is_before_in_block(start) else start
+        for view in start.block.operations:
+            op = view.operation
+            if not start.is_before_in_block(op) or not op.is_before_in_block(last):
+                continue
+            if any(op == own for own in mine):
+                continue
+            # A matrix is read by this chain alone, since it goes with it.
+            require(
+                not any(
+                    m.operands[0] in self.uses.buffers_of(op)
+                    for m in self.matrices
+                    if m.name == "linalg.generic"
+                )
+            )
+            written = self.uses.written_by(op)
+            require(not any(self.uses.may_overlap(w, r) for w in written for r in read))
+
+
+def is_product(op: ir.Operation, rank: int) -> bool:
+    """Whether an operation adds products of two inputs over its last dimension."""
+    if op.name != "linalg.generic" or list(op.attributes["operandSegmentSizes"]) != [2, 1]:
+        return False
+    kinds = ["reduction" in str(kind) for kind in op.attributes["iterator_types"]]
+    if kinds != [False] * (rank - 1) + [True]:
+        return False
+    if not all(isinstance(value.type, ir.MemRefType) for value in op.operands):
+        return False
+    block = op.regions[0].blocks[0]
+    body = [view.operation for view in block.operations]
+    if sorted(inner.name for inner in body) != _PRODUCT:
+        return False
+    if not all(isinstance(argument.type, ir.F32Type) for argument in block.arguments):
+        return False
+    multiply, add, end = body
+    factors, terms = set(multiply.operands), set(add.operands)
+    return (
+        multiply.name == "arith.mulf"
+        and factors == set(list(block.arguments)[:2])
+        and terms == {block.arguments[2], multiply.result}
+        and end.operands[0] == add.result
+    )
+
+
+def maps_of(op: ir.Operation) -> list[ir.AffineMap]:
+    return [attribute.value for attribute in op.attributes["indexing_maps"]]
+
+
+def dims_of(count: int) -> list[ir.AffineExpr]:
+    return [ir.AffineDimExpr.get(i) for i in range(count)]
+
+
+def map_of(count: int, results: list[ir.AffineExpr]) -> ir.AffineMap:
+    return ir.AffineMap.get(count, 0, results)
+
+
+def step_of(line: ir.AffineExpr, tile: ir.AffineExpr) -> int:
+    """The factor of `tile` in `tile * step + tap`."""
+    require(isinstance(line, ir.AffineAddExpr))
+    for side in (line.lhs, line.rhs):
+        if side == tile:
+            return 1
+        if isinstance(side, ir.AffineMulExpr) and side.lhs == tile:
+            require(isinstance(side.rhs, ir.AffineConstantExpr))
+            return side.rhs.value
+    raise Mismatch
+
+
+def static_sizes(buffer: ir.Value, first: int) -> list[int]:
+    """The sizes of a buffer from a dimension on, which have to be known."""
+    type_ = ir.MemRefType(buffer.type)
+    require(not any(type_.is_dynamic_dim(i) for i in range(first, type_.rank)))
+    return list(type_.shape)[first:]

@@ -1,0 +1,159 @@
+"""What the emission of all Winograd convolutions has in common: tiles at the border of the image,
+register tiles, and the epilogue that finishes vectors of the output."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from relax_mlir.lowering.linalg_to_vector.body import emit_body
+from relax_mlir.lowering.linalg_to_vector.builder import Builder, Index
+from relax_mlir.lowering.linalg_to_vector.convolution.cost import (
+    choose_register_tile,
+    even_pieces,
+)
+from relax_mlir.lowering.linalg_to_vector.convolution.winograd_chain import WinogradAxis
+from relax_mlir.lowering.linalg_to_vector.cpu_target import CPUTarget
+from relax_mlir.lowering.linalg_to_vector.loop_nest import ZERO, Access, LoopNest, Stage
+from relax_mlir.mlir import ir
+
+__all__ = ["Piece", "WinogradEmitter", "below", "conditions_between", "inside", "value_of"]
+
+
+@dataclass(frozen=True)
+class Piece:
+    """`size` tiles from `tile` on, in one of the products; the piece number `order` of these."""
+
+    product: Index
+    tile: Index
+    size: int
+    order: Index
+
+
+class WinogradEmitter:
+    """Emits into a nest with the dimensions n, h, w, o of the output, whose operands are `out` and
+    those of the epilogue."""
+
+    def __init__(self, b: Builder, nest: LoopNest, epilogue: Stage | None, target: CPUTarget):
+        self.b = b
+        self.nest = nest
+        self.epilogue = epilogue
+        self.target = target
+        self.element = ir.F32Type.get()
+        self.lanes = target.lanes(32)
+        self.vector = b.vector_type(self.lanes, self.element)
+        self.accesses = nest.emit_accesses(b, self._needed())
+
+    def _needed(self) -> set[int]:
+        if self.epilogue is None:
+            return {self.nest.body.results[0]}
+        return {i for i in (*self.epilogue.arguments, *self.epilogue.results) if i >= 0}
+
+    def elements(
+        self, first: Index, axis: WinogradAxis, stride: int
+    ) -> list[tuple[Index, ir.Value]]:
+        """Offsets of the elements that a tile reads along an axis, and whether they exist; the
+        offset of one that does not is that of the nearest."""
+        b = self.b
+        found: list[tuple[Index, ir.Value]] = []
+        for i in range(axis.b.shape[1]):
+            place = b.add(first, i)
+            near = b.minimum(b.maximum(place, 0), axis.size - 1)
+            exists = b.compare("ult", b.index(place), axis.size)
+            found.append((b.mul(near, stride), exists))
+        return found
+
+    def vectors(self, extent: int, body: Callable[[Index, ir.Value | None], None]) -> None:
+        """`body(position, mask)` for every vector along an axis."""
+        b = self.b
+        whole = extent // self.lanes * self.lanes
+        if whole:
+            with b.loop(0, whole, self.lanes) as position:
+                body(position, None)
+        if whole < extent:
+            body(whole, b.mask(self.lanes, extent - whole))
+
+    def largest_piece(self, tiles: int, vectors: int) -> int:
+        """How many tiles a register tile of some vectors has."""
+        width = vectors * self.lanes
+        return choose_register_tile(tiles, width, self.lanes, self.target, (vectors,)).pixels
+
+    def pieces(self, product: Index, tiles: int, largest: int) -> Iterator[Piece]:
+        """Loops over `tiles` in pieces of at most `largest`."""
+        b = self.b
+        begin = done = 0
+        sizes = even_pieces(tiles, largest)
+        for size in sorted(set(sizes), reverse=True):
+            count = sizes.count(size)
+            with b.loop(begin, begin + size * count, size) as tile:
+                order = b.add(b.floordiv(b.sub(tile, begin), size), done)
+                yield Piece(product, tile, size, order)
+            begin += size * count
+            done += count
+
+    def finish(self, value: ir.Value, place: tuple[Index, ...], mask: ir.Value | None) -> None:
+        """Apply the epilogue to a vector of the output and store it."""
+        b, epilogue = self.b, self.epilogue
+        if epilogue is None:
+            self._store(value, self.nest.body.results[0], place, mask)
+            return
+        arguments: list[ir.Value] = []
+        for argument, operand in zip(epilogue.block.arguments, epilogue.arguments, strict=True):
+            access = self.accesses[operand]
+            if operand < 0 or not list(argument.uses):
+                arguments.append(value)
+            elif access.view is None:
+                arguments.append(access.value)
+            else:
+                uniform = self.nest.stride(operand, 3) == ZERO
+                lanes, own = (1, None) if uniform else (self.lanes, mask)
+                arguments.append(b.load(access.view, self._offset(access, place), lanes, own))
+        for operand, result in zip(
+            epilogue.results, emit_body(b, epilogue.block, arguments, self.lanes), strict=True
+        ):
+            self._store(b.broadcast(result, self.lanes), operand, place, mask)
+
+    def _store(
+        self, value: ir.Value, operand: int, place: tuple[Index, ...], mask: ir.Value | None
+    ) -> None:
+        access = self.accesses[operand]
+        assert access.view is not None
+        self.b.store(value, access.view, self._offset(access, place), mask)
+
+    def _offset(self, access: Access, place: tuple[Index, ...]) -> Index:
+        offset = access.base
+        for position, stride in zip(place, access.strides, strict=True):
+            offset = self.b.add(offset, self.b.mul(position, stride))
+        return offset
+
+
+def inside(axis: WinogradAxis) -> tuple[int, int]:
+    """The tiles that read no border: from the first on, up to the second."""
+    first = -(-axis.low // axis.step)
+    room = axis.size + axis.low - axis.b.shape[1]
+    return first, (room // axis.step + 1 if room >= 0 else 0)
+
+
+def conditions_between(
+    b: Builder, tile: Index, bounds: tuple[int, int], tiles: int
+) -> list[ir.Value | bool]:
+    """The conditions for a tile to lie between bounds, of `tiles` in all."""
+    low, high = bounds
+    conditions: list[ir.Value | bool] = []
+    if low > 0:
+        conditions.append(b.at_least(tile, low))
+    if high < tiles:
+        conditions.append(below(b, tile, high))
+    return conditions
+
+
+def below(b: Builder, value: Index, bound: int) -> ir.Value | bool:
+    """Whether an index is below a bound."""
+    return value < bound if isinstance(value, int) else b.compare("slt", value, bound)
+
+
+def value_of(b: Builder, conditions: list[ir.Value]) -> ir.Value:
+    """The conjunction of conditions that are values."""
+    found = b.all_of(conditions)
+    assert not isinstance(found, bool)
+    return found
