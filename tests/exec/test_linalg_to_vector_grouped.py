@@ -113,6 +113,43 @@ def test_batched(kind: str) -> None:
     _run(compile_kernel(_text((9, 18, 21), kind, False, batch=3)), kind, (9, 18, 21), False, 3)
 
 
+@pytest.mark.parametrize("kind", ["bf16 rounded", "s8 s8"])
+@pytest.mark.parametrize("known", [True, False])
+def test_elements_of_b_that_are_apart(kind: str, known: bool) -> None:
+    """B's columns and rows both lie apart, as batches that are innermost leave them."""
+    m, n, k, batch = 9, 37, 53, 3
+    a_type, b_type, c_type, widen, _ = KINDS[kind]
+    size = None if not known else k
+    kernel = KernelText({
+        "a": memref([batch, m, size], a_type),
+        "b": memref([size, n, batch], b_type),
+        "c": memref([batch, m, n], c_type),
+    })  # fmt: skip
+    is_float = c_type != "i32"
+    kernel.fill("c", "0.0" if is_float else "0", c_type)
+    suffix = "f" if is_float else "i"
+    body = [f"%w{i} = {widen} %x{i} : {a_type} to {c_type}" for i in (0, 1)] if widen else []
+    name = "w" if widen else "x"
+    body += [f"%p = arith.mul{suffix} %{name}0, %{name}1 : {c_type}"]
+    body += [f"%s = arith.add{suffix} %x2, %p : {c_type}"]
+    operands = [("a", "d3, d0, d2"), ("b", "d2, d1, d3"), ("c", "d3, d0, d1")]
+    kernel.generic(operands, 1, "pprp", body, f"%s : {c_type}")
+    rng = np.random.default_rng(8)
+    a, b = _input(rng, (batch, m, k), kind, 0), _input(rng, (k, n, batch), kind, 1)
+    c = np.ones((batch, m, n), DTYPES[c_type])
+    compile_kernel(kernel)(a, b, c)
+    _compare(c, a, b.transpose(2, 0, 1), kind)
+
+
+@pytest.mark.parametrize("kind", ["bf16", "bf16 rounded", "s8 s8"])
+@pytest.mark.parametrize("transposed", [False, True])
+def test_blocks_of_a_large_b(kind: str, transposed: bool) -> None:
+    """B beyond the second-level cache, in blocks of rows, of columns and of the reduction."""
+    sizes = (67, 333, 3333)
+    for known in (sizes, (None, None, None)):
+        _run(compile_kernel(_text(known, kind, transposed)), kind, sizes, transposed)
+
+
 @pytest.mark.parametrize("kind", ["bf16", "bf16 rounded", "s8 s8"])
 def test_epilogue(kind: str) -> None:
     sizes = m, n, k = 19, 37, 50

@@ -1,16 +1,16 @@
 """Matrix products of bfloat16 and of 8-bit integers by dot-product instructions.
 
 `vdpbf16ps` and `vpdpbusd` multiply groups of two bfloat16 or four bytes, neighbours along K, and
-add the products to a 32-bit lane.  A and B are copied so that a group is one 32-bit element, A to
-[M][K / group], B to [K / group][N]; what is left is a matrix product of 32-bit elements with
-another multiplication.  `vpdpbusd` takes A unsigned and B signed: a signed A is shifted by 128, and
-C starts from -128 times the column sums of B.  On CPUs without these instructions the ordinary
-product, which widens the elements, is used.
+add the products to a 32-bit lane.  A is copied so that a group is one 32-bit element, to
+[M][K / group], and blocks of B are packed into panels of such elements; what is left is a matrix
+product of 32-bit elements with another multiplication.  `vpdpbusd` takes A unsigned and B signed: a
+signed A is shifted by 128, and C starts from -128 times the column sums of B.  On CPUs without
+these instructions the ordinary product, which widens the elements, is used.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from relax_mlir.lowering.linalg_to_vector.body import multiplies
 from relax_mlir.lowering.linalg_to_vector.builder import (
@@ -19,9 +19,15 @@ from relax_mlir.lowering.linalg_to_vector.builder import (
     Index,
     is_zero_constant,
 )
+from relax_mlir.lowering.linalg_to_vector.contraction.grouped_panels import (
+    GroupedPanels,
+    GroupKind,
+    group_product,
+)
 from relax_mlir.lowering.linalg_to_vector.contraction.matching import Contraction, for_each_matrix
 from relax_mlir.lowering.linalg_to_vector.contraction.matrix_product import emit_matrix_product
-from relax_mlir.lowering.linalg_to_vector.cpu_target import CPUTarget
+from relax_mlir.lowering.linalg_to_vector.contraction.tile_config import MAX_COLUMNS
+from relax_mlir.lowering.linalg_to_vector.cpu_target import CHAINS, CPUTarget
 from relax_mlir.lowering.linalg_to_vector.loop_nest import (
     ONE,
     ZERO,
@@ -31,28 +37,17 @@ from relax_mlir.lowering.linalg_to_vector.loop_nest import (
     Operand,
     Stage,
 )
-from relax_mlir.lowering.linalg_to_vector.register_transpose import transpose_vectors
 from relax_mlir.mlir import ir
 
-__all__ = ["GroupKind", "emit_grouped_product", "group_product", "grouped_kind", "kind_of_body"]
+__all__ = ["emit_grouped_product", "grouped_kind", "kind_of_body"]
 
-_LANES = 16
 # Copying A and B must be worth it.
 _LEAST_ROWS, _LEAST_COLUMNS, _LEAST_DEPTH = 4, 16, 16
 
 
-@dataclass(frozen=True)
-class GroupKind:
-    """A dot-product instruction: `group` elements of a 32-bit group; `shifted` where A is signed
-    bytes, which have to be shifted."""
-
-    group: int
-    intrinsic: str
-    shifted: bool = False
-
-
-_BF16 = GroupKind(2, "llvm.x86.avx512bf16.dpbf16ps.512")
-_BYTES = GroupKind(4, "llvm.x86.avx512.vpdpbusd.512")
+# Two units take six cycles for a product of bfloat16 and four for one of bytes.
+_BF16 = GroupKind(2, "llvm.x86.avx512bf16.dpbf16ps.512", chains=16)
+_BYTES = GroupKind(4, "llvm.x86.avx512.vpdpbusd.512", chains=CHAINS)
 
 
 def grouped_kind(con: Contraction, target: CPUTarget, initial: ir.Value | None) -> GroupKind | None:
@@ -111,24 +106,6 @@ def _bits(type_: ir.Type) -> int:
     return type_.width if isinstance(type_, ir.IntegerType) else 0
 
 
-def group_product(
-    b: Builder,
-    kind: GroupKind,
-    element: ir.Type,
-    values: tuple[ir.Value, ir.Value, ir.Value],
-) -> ir.Value:
-    """The instruction, on vectors of groups of A and of B, and accumulators."""
-    a, column, accumulator = values
-    elements = b.vector_type(_LANES * kind.group, element)
-    factors = [b.op("vector.bitcast", elements, [value]) for value in (a, column)]
-    attributes = {
-        "intrin": ir.StringAttr.get(kind.intrinsic),
-        "op_bundle_sizes": ir.DenseI32ArrayAttr.get([]),
-        "operandSegmentSizes": ir.DenseI32ArrayAttr.get([3, 0]),
-    }
-    return b.op("llvm.call_intrinsic", accumulator.type, [accumulator, *factors], attributes)
-
-
 def emit_grouped_product(
     b: Builder, con: Contraction, target: CPUTarget, initial: ir.Value, kind: GroupKind
 ) -> None:
@@ -163,27 +140,13 @@ class _GroupedProduct:
         self.groups = b.ceildiv(self.depth, kind.group)
         self.element = con.nest.operands[con.a].element_type
         self.i32 = ir.IntegerType.get_signless(32)
-        # Rows of B' that end in whole vectors need no masks when they are written; a vector more
-        # keeps them from falling on the same cache sets.
-        self.width = b.mul(b.ceildiv(self.columns, _LANES), _LANES)
-        self.stride = b.add(self.width, _LANES)
 
     def emit(self) -> None:
-        b = self.b
-        a_bytes, a_groups = self._buffer(b.mul(self.rows, self.groups))
-        whole_tiles = b.mul(b.ceildiv(self.groups, _LANES), _LANES)
-        b_bytes, b_groups = self._buffer(b.mul(whole_tiles, self.stride))
-        self.sums = b.scratch(self.width, self.i32) if self.kind.shifted else None
+        a_bytes, a_groups = self._buffer(self.b.mul(self.rows, self.groups))
         self._copy_a(a_bytes)
-        self._clear_sums()
-        if self.accesses[self.con.b].strides[self.con.k[0]] == 1:
-            self._transpose_b(b_groups)
-        else:
-            self._copy_b(b_bytes)
-        self._negate_sums()
         holder = self._body()
-        grouped = self._grouped(a_groups, b_groups, holder.regions[0].blocks[0])
-        emit_matrix_product(b, grouped, self.target, self.initial)
+        grouped = self._grouped(a_groups, holder.regions[0].blocks[0])
+        emit_matrix_product(self.b, grouped, self.target, self.initial)
         holder.erase()
 
     def _buffer(self, groups: Index) -> tuple[FlatView, FlatView]:
@@ -245,136 +208,6 @@ class _GroupedProduct:
         offset = self.b.broadcast(self.b.scalar(-128, self.element), lanes)
         return self.b.op("arith.xori", value.type, [value, offset])
 
-    def _copy_b(self, target: FlatView) -> None:
-        """B to [K / group][N], groups interleaved from as many rows; columns and rows that do not
-        exist are zeros."""
-        b, con, group = self.b, self.con, self.kind.group
-        access = self.accesses[con.b]
-        whole = b.floordiv(self.depth, group)
-        column_step = access.strides[con.column]
-        contiguous = isinstance(column_step, int) and column_step == 1
-
-        def rows(k_group: Index, exist: Index) -> None:
-            with b.loop(0, self.width, _LANES) as column:
-                mask = b.mask(_LANES, b.sub(self.columns, column))
-                parts = [
-                    self._b_row(access, b.add(b.mul(k_group, group), i), column, mask, i, exist)
-                    if contiguous
-                    else self._b_gathered(access, b.mul(k_group, group), column, i, exist)
-                    for i in range(group)
-                ]
-                at = b.mul(b.add(b.mul(k_group, self.stride), column), group)
-                packed = self._interleaved(parts)
-                b.store(packed, target, at)
-                self._add_to_sums(packed, column)
-
-        with b.loop(0, whole) as k_group:
-            rows(k_group, group)
-        rest = b.sub(self.depth, b.mul(whole, group))
-        b.when(b.at_least(rest, 1), lambda: rows(whole, rest))
-
-    def _transpose_b(self, target: FlatView) -> None:
-        """B whose columns are contiguous along K to [K / group][N], by square tiles of groups."""
-        b, con, group = self.b, self.con, self.kind.group
-        access = self.accesses[con.b]
-        assert access.view is not None
-        view, step = access.view, access.strides[con.column]
-        lanes = _LANES * group
-        groups = b.vector_type(_LANES, self.i32)
-        with b.loop(0, self.width, _LANES) as column, b.loop(0, self.groups, _LANES) as k_group:
-            k = b.mul(k_group, group)
-            mask = b.mask(lanes, b.sub(self.depth, k))
-            lines: list[ir.Value] = []
-            for lane in range(_LANES):
-                own = b.minimum(b.add(column, lane), b.sub(self.columns, 1))
-                offset = b.add(b.add(access.base, k), b.mul(own, step))
-                loaded = b.load(view, offset, lanes, mask)
-                lines.append(b.op("vector.bitcast", groups, [loaded]))
-            for row, value in enumerate(transpose_vectors(b, lines)):
-                at = b.add(b.mul(b.add(k_group, row), self.stride), column)
-                b.store(value, target, at)
-                self._add_to_sums(value, column)
-
-    def _b_row(
-        self, access: Access, k: Index, column: Index, mask: ir.Value, i: int, exist: Index
-    ) -> ir.Value:
-        b = self.b
-        assert access.view is not None
-        if isinstance(exist, int) and i >= exist:
-            return b.zero(b.vector_type(_LANES, self.element))
-        if not isinstance(exist, int):
-            k = b.minimum(k, b.sub(self.depth, 1))
-        offset = b.add(access.base, b.mul(k, access.strides[self.con.k[0]]))
-        value = b.load(access.view, b.add(offset, column), _LANES, mask)
-        return self._if_exists(value, i, exist)
-
-    def _if_exists(self, value: ir.Value, i: int, exist: Index) -> ir.Value:
-        if isinstance(exist, int):
-            return value
-        b = self.b
-        there = b.compare("sgt", exist, i)
-        return b.op("arith.select", value.type, [there, value, b.zero(value.type)])
-
-    def _b_gathered(
-        self, access: Access, k: Index, column: Index, i: int, exist: Index
-    ) -> ir.Value:
-        """Elements of columns that are apart, one by one."""
-        b = self.b
-        assert access.view is not None
-        zeros = b.zero(b.vector_type(_LANES, self.element))
-        if isinstance(exist, int) and i >= exist:
-            return zeros
-        at = b.minimum(b.add(k, i), b.sub(self.depth, 1))
-        start = b.add(access.base, b.mul(at, access.strides[self.con.k[0]]))
-        step = access.strides[self.con.column]
-        value = zeros
-        for lane in range(_LANES):
-            own = b.minimum(b.add(column, lane), b.sub(self.columns, 1))
-            element = b.load(access.view, b.add(start, b.mul(own, step)), 1)
-            position = {"static_position": ir.DenseI64ArrayAttr.get([lane])}
-            value = b.op("vector.insert", value.type, [element, value], position)
-        mask = b.mask(_LANES, b.sub(self.columns, column))
-        value = b.op("arith.select", value.type, [mask, value, zeros])
-        return self._if_exists(value, i, exist)
-
-    def _interleaved(self, parts: list[ir.Value]) -> ir.Value:
-        while len(parts) > 1:
-            half = len(parts) // 2
-            lanes = ir.VectorType(parts[0].type).shape[0] * 2
-            type_ = self.b.vector_type(lanes, self.element)
-            parts = [
-                self.b.op("vector.interleave", type_, [parts[i], parts[i + half]])
-                for i in range(half)
-            ]
-        return parts[0]
-
-    # The shift of signed bytes
-
-    def _clear_sums(self) -> None:
-        if self.sums is None:
-            return
-        zeros = self.b.zero(self.b.vector_type(_LANES, self.i32))
-        with self.b.loop(0, self.width, _LANES) as column:
-            self.b.store(zeros, self.sums, column)
-
-    def _add_to_sums(self, packed: ir.Value, column: Index) -> None:
-        """Add 128 times a group of B to the sums of its columns."""
-        if self.sums is None:
-            return
-        shift = self.b.broadcast(self.b.scalar(-0x7F7F7F80, self.i32), _LANES)  # four times 0x80
-        before = self.b.load(self.sums, column, _LANES)
-        as_groups = self.b.op("vector.bitcast", before.type, [packed])
-        self.b.store(self._multiply(shift, as_groups, before), self.sums, column)
-
-    def _negate_sums(self) -> None:
-        """What the shift of A adds too much, so that C starts from less."""
-        if self.sums is None:
-            return
-        zeros = self.b.zero(self.b.vector_type(_LANES, self.i32))
-        with self.b.loop(0, self.width, _LANES) as column:
-            added = self.b.load(self.sums, column, _LANES)
-            self.b.store(self.b.op("arith.subi", zeros.type, [zeros, added]), self.sums, column)
-
     # The product of groups
 
     def _multiply(self, a: ir.Value, column: ir.Value, accumulator: ir.Value) -> ir.Value:
@@ -395,7 +228,18 @@ class _GroupedProduct:
             ir.Operation.create("linalg.yield", results=[], operands=[total])
         return holder
 
-    def _grouped(self, a: FlatView, groups: FlatView, block: ir.Block) -> Contraction:
+    def _panels(self) -> GroupedPanels:
+        con, access = self.con, self.accesses[self.con.b]
+        assert access.view is not None
+        sums = None
+        if self.kind.shifted:
+            sums = self.b.scratch(self.b.add(self.columns, MAX_COLUMNS), self.i32)
+        steps = (access.strides[con.column], access.strides[con.k[0]])
+        return GroupedPanels(
+            self.b, self.kind, access, access.view, *steps, self.columns, self.depth, sums
+        )
+
+    def _grouped(self, a: FlatView, block: ir.Block) -> Contraction:
         """The contraction over groups: dimensions row, column, group."""
         con, b = self.con, self.b
         symbols: list[tuple[ir.Value, int | None]] = []
@@ -419,10 +263,11 @@ class _GroupedProduct:
             base = (extent(access.base),)
             operands.append(Operand(access.view.value, operand.element_type, strides, base))
         operands[con.a] = Operand(a.value, self.i32, (extent(self.groups), ZERO, ONE))
-        operands[con.b] = Operand(groups.value, self.i32, (ZERO, ONE, extent(self.stride)))
+        operands[con.b] = replace(operands[con.b], element_type=self.i32)
         extents = (extent(self.rows), extent(self.columns), extent(self.groups))
         stage = Stage(block, (con.a, con.b, con.c), (con.c,))
         nest = LoopNest(extents, (False, False, True), tuple(operands), stage, symbols)
+        panels = self._panels()
         return replace(
             con,
             nest=nest,
@@ -431,5 +276,7 @@ class _GroupedProduct:
             column=1,
             k=(2,),
             product=self._multiply,
-            start=self.sums,
+            chains=self.kind.chains,
+            pack_b=panels.pack,
+            start=panels.sums,
         )

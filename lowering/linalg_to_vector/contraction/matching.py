@@ -17,6 +17,8 @@ from dataclasses import dataclass, replace
 
 from relax_mlir.lowering.linalg_to_vector.body import combiners, is_vectorizable, widest_bits
 from relax_mlir.lowering.linalg_to_vector.builder import Builder, FlatView, Index
+from relax_mlir.lowering.linalg_to_vector.contraction.packing import PanelBlock
+from relax_mlir.lowering.linalg_to_vector.cpu_target import CHAINS
 from relax_mlir.lowering.linalg_to_vector.loop_nest import (
     ONE,
     ZERO,
@@ -45,7 +47,10 @@ class Contraction:
     a, b, c: operand numbers.
     epilogue: what happens to a finished element of C before it is stored, if anything.
     product: how elements of A and of B are multiplied and added, if not as the body says.
-    start: what the columns of C start from, in whole vectors, if not all from one value.
+    chains: how many independent ones in flight keep the units busy.
+    pack_b: copies a block of B into panels, where its elements are not to be taken as they lie.
+    start: what a block of the reduction adds to the columns of C beside its products, in whole
+    vectors; known once the block of B is packed.
     """
 
     nest: LoopNest
@@ -58,6 +63,8 @@ class Contraction:
     c: int
     epilogue: Stage | None = None
     product: Product | None = None
+    chains: int = CHAINS
+    pack_b: Callable[[PanelBlock], None] | None = None
     start: FlatView | None = None
 
     def operands(self) -> set[int]:

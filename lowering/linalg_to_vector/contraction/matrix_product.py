@@ -25,6 +25,7 @@ from relax_mlir.lowering.linalg_to_vector.contraction.micro_kernel import (
 )
 from relax_mlir.lowering.linalg_to_vector.contraction.packing import (
     Packing,
+    PanelBlock,
     column_panels,
     packed_strides,
 )
@@ -110,7 +111,8 @@ class _MatrixProduct:
         bits = max(32, *(argument.type.width for argument in block.arguments))
         rows = con.extent(con.row).static
         columns = self.columns if isinstance(self.columns, int) else None
-        return choose_tile(rows, columns, target.lanes(bits), target, self.in_blocks)
+        lanes = target.lanes(bits)
+        return choose_tile(rows, columns, lanes, target, self.in_blocks, con.chains)
 
     def _passes_in_blocks(self, target: CPUTarget) -> bool:
         """Whether many rows of A are known to pass blocks of a B beyond the second-level cache."""
@@ -135,7 +137,7 @@ class _MatrixProduct:
     def _decide_packing(self, target: CPUTarget) -> ir.Value | bool:
         """Whether to pack B: known here, or a value at run time."""
         con, b = self.contraction, self.b
-        if con.nest.stride(con.b, con.column) != ONE:
+        if con.pack_b is not None or con.nest.stride(con.b, con.column) != ONE:
             return True
         if len(con.k) > 1:
             return False
@@ -199,19 +201,24 @@ class _MatrixProduct:
         k_block = self._k_block()
         buffer = self._pack_buffer(column_block, k_block)
 
+        def block_body(column: Index, columns: Index, k: Index, depth: Index) -> None:
+            panels = self._panels(buffer, column, k, depth)
+            if self.packed is not False:
+                b.when(self.packed, lambda: self._pack(buffer, column, columns, k, depth))
+
+            def row_body(row: Index, rows: Index) -> None:
+                tile = self._tile(panels, row, column, k, depth)
+                self._emit_block(tile, panels, rows, columns)
+
+            self._blocks(self.rows, row_block, row_body)
+
         def column_body(column: Index, columns: Index) -> None:
+            if k_block is self.k[0]:
+                block_body(column, columns, 0, k_block)
+                return
             # One round even for an empty reduction, which still writes C.
             with b.loop(0, b.maximum(self.k[0], 1), k_block) as k:
-                depth = self._remaining(self.k[0], k, k_block)
-                panels = self._panels(buffer, column, k, depth)
-                if self.packed is not False:
-                    b.when(self.packed, lambda: self._pack(buffer, column, columns, k, depth))
-
-                def row_body(row: Index, rows: Index) -> None:
-                    tile = self._tile(panels, row, column, k, depth)
-                    self._emit_block(tile, panels, rows, columns)
-
-                self._blocks(self.rows, row_block, row_body)
+                block_body(column, columns, k, self._remaining(self.k[0], k, k_block))
 
         self._blocks(self.columns, column_block, column_body)
         if buffer is not None and isinstance(self.packed, ir.Value):
@@ -239,14 +246,13 @@ class _MatrixProduct:
         return b.maximum(b.mul(b.ceildiv(b.ceildiv(size, count), multiple), multiple), multiple)
 
     def _k_block(self) -> Index:
-        """Length of a block of the (outermost) reduction loop."""
-        b, config = self.b, self.config
-        whole = b.maximum(self.k[0], 1)
+        """Length of a block of the (outermost) reduction loop; `self.k[0]` itself for the whole."""
+        config = self.config
         # Partial sums are not rounded to a narrower C.
         c_element = self.contraction.nest.operands[self.contraction.c].element_type
         narrow = min(self.b_element.width, c_element.width) < 32
         if len(self.k) > 1 or narrow:
-            return whole
+            return self.k[0]
         unpacked = self._balanced(self.k[0], config.unpacked_k_block, 1)
         return self._pick(self._balanced(self.k[0], config.k_block, 1), unpacked)
 
@@ -294,10 +300,12 @@ class _MatrixProduct:
         width = self.config.columns
         if not isinstance(column_block, int):
             column_block = -(-self.config.column_block // width) * width
-        if not isinstance(k_block, int) and self.b_element.width >= 32:
+        if not isinstance(k_block, int) and k_block is not self.k[0]:
             k_block = self.config.k_block
         panels = self.b.floordiv(column_block, width)
         size = self.b.mul(panels, self._packed_panel(k_block))
+        if self.contraction.pack_b is not None:
+            size = self.b.add(size, self.config.lanes * width)
         if not isinstance(self.packed, ir.Value):
             return self.b.scratch(size, self.b_element)
         # Asking for memory takes as long as a small product.
@@ -355,6 +363,11 @@ class _MatrixProduct:
         """Copy a block of B into panels, columns that do not exist as zeros."""
         assert buffer is not None
         b, con = self.b, self.contraction
+        panel_size = self._packed_panel(depth)
+        if con.pack_b is not None:
+            width = self.config.columns
+            con.pack_b(PanelBlock(column, columns, k, depth, buffer, width, panel_size))
+            return
         access = self.accesses[con.b]
         assert access.view is not None
         column_stride = access.strides[con.column]
@@ -363,7 +376,7 @@ class _MatrixProduct:
             start = b.add(start, b.mul(k, access.strides[con.k[0]]))
         k_strides = tuple(access.strides[dim] for dim in con.k)
         packing = Packing(b, self.config, access.view, column_stride, k_strides, buffer)
-        packing.emit(start, columns, [depth, *self.k[1:]], self._packed_panel(depth))
+        packing.emit(start, columns, [depth, *self.k[1:]], panel_size)
 
     def _packed_panel(self, depth: Index) -> Index:
         """Size of a panel; a row more keeps panels from falling on the same cache sets."""

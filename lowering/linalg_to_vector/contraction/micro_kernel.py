@@ -24,7 +24,6 @@ from relax_mlir.lowering.linalg_to_vector.body import (
 )
 from relax_mlir.lowering.linalg_to_vector.builder import Builder, FlatView, Index, defining_op
 from relax_mlir.lowering.linalg_to_vector.contraction.matching import Contraction
-from relax_mlir.lowering.linalg_to_vector.cpu_target import CHAINS
 from relax_mlir.lowering.linalg_to_vector.loop_nest import ZERO, Access
 from relax_mlir.mlir import ir
 
@@ -138,7 +137,7 @@ class MicroKernel:
 
     def _accumulate(self, tile: Tile) -> list[ir.Value]:
         count = tile.rows * tile.vectors
-        chains = max(1, CHAINS // count) if count < CHAINS else 1
+        chains = max(1, self.contraction.chains // count)
         extent = tile.k_extents[-1]
         if isinstance(extent, int):
             chains = min(chains, max(1, extent))
@@ -160,18 +159,23 @@ class MicroKernel:
         return sets[:count]
 
     def _start_row(self, tile: Tile, empty: ir.Value) -> list[ir.Value]:
-        """What the vectors of each row start from: the initial value in the first block of the
-        reduction, nothing in the others (in all of them without an initial value)."""
+        """What the vectors of each row start from: what every block of the reduction adds, or the
+        initial value in the first block and nothing in the others (in all of them without an
+        initial value)."""
+        b, start = self.b, self.contraction.start
+        if start is not None:
+            columns = [b.add(tile.column, v * self.lanes) for v in range(tile.vectors)]
+            return [b.load(start, column, self.lanes) for column in columns]
         if tile.first is False or self._holds_all():
             return [empty] * tile.vectors
-        initial = self._initial_row(tile, empty)
+        initial = self._initial_row(empty, tile.vectors)
         if tile.first is True or initial[0] == empty:
             return initial
         return [self.b.select(tile.first, value, empty) for value in initial]
 
     def _holds_all(self) -> bool:
         """Whether C holds what the products are added to before the first block."""
-        return self.initial is None and self.contraction.start is None
+        return self.initial is None
 
     def _joined(self, tile: Tile, values: list[ir.Value]) -> list[ir.Value]:
         """The sums of a block of the reduction with what C holds from the blocks before.
@@ -198,16 +202,12 @@ class MicroKernel:
         types = [value.type for value in values]
         return self.b.choose(tile.first, lambda: values, stored, types)
 
-    def _initial_row(self, tile: Tile, empty: ir.Value) -> list[ir.Value]:
-        """What the vectors of each row of a tile start from."""
-        b, start = self.b, self.contraction.start
-        if start is not None:
-            columns = [b.add(tile.column, v * self.lanes) for v in range(tile.vectors)]
-            return [b.load(start, column, self.lanes) for column in columns]
+    def _initial_row(self, empty: ir.Value, vectors: int) -> list[ir.Value]:
+        """As many vectors of the value that C is filled with."""
         assert self.initial is not None
         if self._is_neutral(self.initial):
-            return [empty] * tile.vectors
-        return [b.broadcast(self._promote(self.initial), self.lanes)] * tile.vectors
+            return [empty] * vectors
+        return [self.b.broadcast(self._promote(self.initial), self.lanes)] * vectors
 
     def _k_loops(
         self,

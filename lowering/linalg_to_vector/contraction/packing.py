@@ -14,7 +14,25 @@ from relax_mlir.lowering.linalg_to_vector.builder import Builder, FlatView, Inde
 from relax_mlir.lowering.linalg_to_vector.contraction.tile_config import TileConfig
 from relax_mlir.lowering.linalg_to_vector.register_transpose import emit_transpose_tile
 
-__all__ = ["Packing", "column_panels", "packed_strides"]
+__all__ = ["Packing", "PanelBlock", "column_panels", "packed_strides"]
+
+
+@dataclass(frozen=True)
+class PanelBlock:
+    """A block of B to be copied, and the panels that it becomes.
+
+    column, columns: its first column and how many there are; k, depth: the same of the reduction.
+    buffer: panels of `width` columns go there, the next one `panel_size` elements after the last;
+    there is room for as many rows behind the last panel as a vector has elements.
+    """
+
+    column: Index
+    columns: Index
+    k: Index
+    depth: Index
+    buffer: FlatView
+    width: int
+    panel_size: Index
 
 
 def packed_strides(b: Builder, k_extents: list[Index], width: int) -> tuple[Index, ...]:

@@ -13,11 +13,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from relax_mlir.lowering.linalg_to_vector.builder import Builder, FlatView, Index
-from relax_mlir.lowering.linalg_to_vector.contraction.grouped_product import (
+from relax_mlir.lowering.linalg_to_vector.contraction.grouped_panels import (
     GroupKind,
     group_product,
-    kind_of_body,
 )
+from relax_mlir.lowering.linalg_to_vector.contraction.grouped_product import kind_of_body
 from relax_mlir.lowering.linalg_to_vector.contraction.micro_kernel import Tile
 from relax_mlir.lowering.linalg_to_vector.convolution.direct import DirectConvolution
 from relax_mlir.lowering.linalg_to_vector.convolution.kernel import ConvolutionKernel
