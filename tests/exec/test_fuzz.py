@@ -23,15 +23,15 @@ def test_random_graphs(seeds: range) -> None:
     check_graphs(seeds)
 
 
-CHANGED = {"mutant": 200, "script": 200, "mlir": 200, "onnx": 100}
+CHANGED = {"mutant": 200, "script": 200, "mlir": 200, "onnx": 100, "torch": 40}
 """Kinds of changed programs, and how many of each are tried; at least half of them are broken."""
 
 
 @pytest.mark.parametrize("kind", CHANGED)
 def test_broken_programs_are_refused(kind: str) -> None:
     """In a process of its own: one that crashes is a fault like any other."""
-    if kind == "onnx":
-        pytest.importorskip("onnx")
+    if kind in ("onnx", "torch"):
+        pytest.importorskip(kind)
     reports = list(batches(kind, 0, CHANGED[kind]))
     faults = [report for report in reports if "fault" in report]
     assert not faults, faults

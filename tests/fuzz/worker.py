@@ -16,6 +16,7 @@ CHANGED = {
     "script": ("tests.fuzz.texts", "check_script"),
     "mlir": ("tests.fuzz.texts", "check_mlir"),
     "onnx": ("tests.fuzz.models", "check_model"),
+    "torch": ("tests.fuzz.torch_programs", "check_program"),
 }
 """The kinds of changed programs: the module and the function that check the program of a seed."""
 

@@ -41,6 +41,11 @@ def flattened(value: Any) -> list[torch.Tensor]:
     return [tensor for item in values if item is not None for tensor in flattened(item)]
 
 
+def parts_beside(tensor: torch.Tensor) -> torch.Tensor:
+    """A complex tensor as programs take and give it: its parts along one more axis."""
+    return torch.view_as_real(tensor.resolve_conj()) if tensor.is_complex() else tensor
+
+
 def compiled(program: Any, **options: Any) -> Any:
     """The function `main` of an imported and compiled program."""
     module = from_exported_program(program, **options)
@@ -49,7 +54,7 @@ def compiled(program: Any, **options: Any) -> Any:
 
 
 def called(main: Any, inputs: Sequence[torch.Tensor]) -> list[np.ndarray]:
-    tensors = [relax_mlir.runtime.tensor(x.contiguous().numpy()) for x in inputs]
+    tensors = [relax_mlir.runtime.tensor(parts_beside(x).contiguous().numpy()) for x in inputs]
     result = main(*tensors)
     return [x.numpy() for x in (result if not hasattr(result, "numpy") else [result])]
 
@@ -58,6 +63,7 @@ def compare(
     name: str, got: np.ndarray, expected: torch.Tensor, tolerance: tuple[float, float] | None = None
 ) -> str:
     """What is wrong with a result; empty if nothing is."""
+    expected = parts_beside(expected)
     wanted = expected.detach().numpy()
     if got.shape != wanted.shape or got.dtype != wanted.dtype:
         return f"{name}: {got.dtype}{list(got.shape)} for {wanted.dtype}{list(wanted.shape)}"

@@ -9,6 +9,7 @@ from functools import partial, reduce
 from typing import TYPE_CHECKING, Any
 
 from relax_mlir.relax.frontend.common import attach_params
+from relax_mlir.relax.frontend.fourier import Complex
 from relax_mlir.relax.frontend.torch.control_flow import (
     CONTROL_FLOW,
     has_control_flow,
@@ -17,11 +18,14 @@ from relax_mlir.relax.frontend.torch.control_flow import (
 from relax_mlir.relax.frontend.torch.importer import (
     Converter,
     Importer,
+    TorchImportError,
     dtype_name,
     refuse_missing,
     to_numpy,
 )
+from relax_mlir.relax.frontend.torch.ops_complex import view_as_complex, view_as_real
 from relax_mlir.relax.frontend.torch.tables import CONVERTERS
+from relax_mlir.relax.frontend.torch.validity import misfit, refused_by_torch
 
 if TYPE_CHECKING:
     import torch
@@ -58,6 +62,7 @@ _EXTREMA = {f"sym_{name}": _extremum(name) for name in ("max", "min")}
 
 # Calls that check while tracing and compute nothing.
 _CHECKS = ("_assert", "sym_constrain_range", "_check_is_size", "_set_grad_enabled")
+_UNKNOWN = object()
 _STATIC_LIMIT = 1 << 22
 """Elements of the largest value that is computed while importing."""
 
@@ -76,18 +81,30 @@ def from_exported_program(
     With `keep_params_as_input` the weights are parameters after the inputs (their values stay with
     the module, see `detach_params`), else they are constants.  A program that returns one tensor
     returns a tuple of one unless `unwrap_unit_return_tuple`; `no_bind_return_tuple` leaves the
-    tuple out of the dataflow block.  `custom_convert_map` maps an operator ("aten.relu.default" or
-    just "relu") to a function `(importer, *args, **kwargs) -> expression`.
+    tuple out of the dataflow block.  Complex inputs and results, which Relax has not, are their
+    parts along one more axis, as of `torch.view_as_real`.  `custom_convert_map` maps an operator
+    ("aten.relu.default" or just "relu") to a function `(importer, *args, **kwargs) -> expression`.
 
     Raises UnsupportedOperatorError naming every operator without a converter.
     """
     if run_ep_decomposition:
-        exported_program = exported_program.run_decompositions()
+        exported_program = _decomposed(exported_program)
     elif _mutates(exported_program):
-        exported_program = exported_program.run_decompositions({})
+        exported_program = _decomposed(exported_program, {})
     return ExportedProgramImporter(exported_program, custom_convert_map).run(
         keep_params_as_input, unwrap_unit_return_tuple, no_bind_return_tuple
     )
+
+
+def _decomposed(program: Any, *table: Any) -> Any:
+    """A program without operators that write into their arguments, or of `table`'s rules."""
+    try:
+        return program.run_decompositions(*table)
+    except Exception as error:
+        nodes = [node.name for node in program.graph.nodes]
+        raise TorchImportError(
+            f"PyTorch cannot decompose the program of the nodes {', '.join(nodes[:8])} ...: {error}"
+        ) from None
 
 
 class ExportedProgramImporter(Importer):
@@ -149,9 +166,13 @@ class ExportedProgramImporter(Importer):
 
     def _convert(self, graph_module: Any, unwrap: bool) -> Any:
         """Bind every node of a graph; returns its output."""
+        _refuse_invalid(graph_module.graph)
         nodes = list(graph_module.graph.nodes)
         for node in nodes:
-            if node.op == "get_attr":
+            if node.op == "placeholder" and isinstance(self.env[node], self.relax.Var):
+                if node.meta["val"].is_complex():
+                    self.env[node] = view_as_complex(self, self.env[node])
+            elif node.op == "get_attr":
                 value = getattr(graph_module, node.target)
                 self.env[node] = value if hasattr(value, "graph") else self.constant(value)
             elif node.op == "call_function" and not _is_check(node):
@@ -205,7 +226,7 @@ class ExportedProgramImporter(Importer):
             return None
         try:
             return [self._dimension(size) for size in shape]
-        except (KeyError, ValueError):  # sizes that depend on data
+        except ValueError:  # sizes that depend on data
             return None
 
     # -- values known while importing --------------------------------------------------------
@@ -234,10 +255,17 @@ class ExportedProgramImporter(Importer):
         ):
             return None
         args, kwargs = map_arg((node.args, node.kwargs), self._evaluate)
-        return node.target(*args, **kwargs)
+        try:
+            return node.target(*args, **kwargs)
+        except Exception as error:
+            raise TorchImportError(
+                f"PyTorch operator '{node.target}' (node '{node.name}') cannot be computed, says "
+                f"PyTorch: {error}"
+            ) from None
 
     def _parameters(self, keep_params: bool) -> tuple[list[Any], list[Any]]:
         """Variables for inputs and weights; weights become constants unless they are kept."""
+        import torch
         from torch.export.graph_signature import InputKind
 
         nodes = {n.name: n for n in self.program.graph.nodes if n.op == "placeholder"}
@@ -257,7 +285,8 @@ class ExportedProgramImporter(Importer):
             if keep_params:
                 self.env[node] = self.variable(node)
                 weights.append(self.env[node])
-                self.values.append(to_numpy(value))
+                real = torch.view_as_real(value) if value.is_complex() else value
+                self.values.append(to_numpy(real))
             else:
                 self.env[node] = self.constant(value)
         return inputs, weights
@@ -269,13 +298,26 @@ class ExportedProgramImporter(Importer):
         return program.constants[spec.target]
 
     def variable(self, node: Any) -> Any:
-        """The variable of an input, or its value where PyTorch took it for a constant."""
-        value = node.meta["val"]
+        """The variable of an input, or its value where PyTorch took it for a constant.
+
+        A complex input is `torch.view_as_real` of it: its parts along one more axis.
+        """
+        value = node.meta.get("val", _UNKNOWN)
+        if value is _UNKNOWN:
+            raise TorchImportError(
+                f"the graph does not say what its input '{node.name}' is: node.meta['val'] is lost",
+                hint="a pass that adds inputs gives them a tensor there (FakeTensorProp does)",
+            )
         if not hasattr(value, "shape"):
             return value
-        shape = [self._dimension(size) for size in value.shape]
-        info = self.relax.TensorStructInfo(shape, dtype_name(value.dtype))
-        return self.relax.Var(node.name, info)
+        dtype = dtype_name(value.dtype)
+        try:
+            shape = [self._dimension(size) for size in value.shape]
+        except TorchImportError as error:
+            raise TorchImportError(f"input '{node.name}': {error}") from None
+        if value.is_complex():
+            shape, dtype = [*shape, 2], dtype_name(value.dtype.to_real())
+        return self.relax.Var(node.name, self.relax.TensorStructInfo(shape, dtype))
 
     def _dimension(self, size: Any) -> Any:
         """A symbolic size becomes a TensorIR variable of the same name."""
@@ -295,6 +337,7 @@ class ExportedProgramImporter(Importer):
         if not isinstance(returned, (list, tuple)):  # of a graph of control flow
             returned = [returned]
         values = [self.retrieve(v) for v in returned if v is not None]
+        values = [self.emit(view_as_real(self, v)) if isinstance(v, Complex) else v for v in values]
         values = [v if self.is_tensor(v) else self.relax.PrimValue(v) for v in values]
         if unwrap and len(values) == 1:
             return values[0]
@@ -317,8 +360,10 @@ def eval_dimension(text: str, symbols: Mapping[str, Any]) -> Any:
         match node:
             case ast.Constant():
                 return node.value
-            case ast.Name():
+            case ast.Name() if node.id in symbols:
                 return symbols[node.id]
+            case ast.Name():
+                raise TorchImportError(f"'{node.id}' of the size '{text}' is the size of no input")
             case ast.BinOp() if type(node.op) in operations:
                 return operations[type(node.op)](visit(node.left), visit(node.right))
             case ast.UnaryOp(op=ast.USub()):
@@ -339,6 +384,18 @@ def _calls(graph_module: Any) -> list[Any]:
         elif node.op == "get_attr" and hasattr(getattr(graph_module, node.target), "graph"):
             found += _calls(getattr(graph_module, node.target))
     return found
+
+
+def _refuse_invalid(graph: Any) -> None:
+    """Raises TorchImportError for a node that PyTorch itself refuses."""
+    found = refused_by_torch(graph)
+    if found is not None:
+        node, said = found
+        raise TorchImportError(
+            f"PyTorch refuses the operator '{node.target}' of node '{node.name}', which "
+            f"{misfit(node.args, node.kwargs)}: {said}",
+            hint="a pass that changes a graph runs FakeTensorProp on it to find such nodes",
+        )
 
 
 def _is_check(node: Any) -> bool:

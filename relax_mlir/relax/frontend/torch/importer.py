@@ -7,7 +7,8 @@ The tables of converters are in `ops_*.py`, one family a file.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -16,6 +17,7 @@ import numpy as np
 from relax_mlir.errors import Error
 from relax_mlir.relax.frontend.common import listed_operators
 from relax_mlir.relax.frontend.fourier import Complex
+from relax_mlir.relax.frontend.torch.validity import misfit
 
 if TYPE_CHECKING:
     import torch
@@ -25,6 +27,10 @@ Converter: TypeAlias = "Callable[..., Any]"
 
 class UnsupportedOperatorError(Error, NotImplementedError):
     """An operator of the PyTorch graph that no converter is known for."""
+
+
+class TorchImportError(Error, ValueError):
+    """A PyTorch graph that cannot be imported; the message names the node."""
 
 
 @dataclass(frozen=True)
@@ -181,7 +187,8 @@ class Importer:
         if any(isinstance(a, Complex) for a in args):
             converter = self._of_complex(key, node)
         self.expected = self.expected_shape(node)
-        return self.bind(converter(self, *args, **kwargs))
+        with _named(key, node):
+            return self.bind(converter(self, *args, **kwargs))
 
     def _of_complex(self, key: Any, node: Any) -> Converter:
         converter = self.converters.get(f"complex {str(key).split('.')[0]}")
@@ -215,6 +222,21 @@ class Importer:
     def missing(self, calls: Iterable[tuple[Any, Any]]) -> list[tuple[str, Any]]:
         """The (key, node) of `calls` without a converter."""
         return [(str(key), node) for key, node in calls if key not in self.converters]
+
+
+@contextmanager
+def _named(key: Any, node: Any) -> Iterator[None]:
+    """Errors raised inside say which node it was."""
+    place = f"PyTorch operator '{key}' (node '{node.name}')"
+    try:
+        yield
+    except Error as error:
+        if node.name not in str(error):
+            error.message = f"{place}: {error.message}"
+        raise
+    except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError) as error:
+        reason = f"{misfit(node.args, node.kwargs)} ({type(error).__name__}: {error})"
+        raise TorchImportError(f"{place}: {reason}") from error
 
 
 def refuse_missing(missing: Sequence[tuple[str, Any]]) -> None:

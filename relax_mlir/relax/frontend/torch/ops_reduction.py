@@ -118,6 +118,8 @@ def variance(
     """The mean square deviation, over n - correction elements."""
     if isinstance(dim, bool):  # var(x, unbiased)
         dim, unbiased = None, dim
+    if not is_float(dtype_of(x)):
+        raise Error(f"deviations are of floating dtypes, not of {dtype_of(x)}")
     less = (1 if unbiased else 0) if correction is None else correction
     result = imp.op.variance(x, axis=_axes(dim), keepdims=keepdim)
     if less == 0:
