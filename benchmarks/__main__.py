@@ -17,7 +17,9 @@ from typing import Any
 
 from benchmarks import plots
 
-SUITES = ("seeds", "kernels", "models", "compile", "calls", "cnn", "convolutions")
+# Suites that print tables of their own form.
+_TABLES = ("seeds", "narrow")
+SUITES = (*_TABLES, "kernels", "models", "compile", "calls", "cnn", "convolutions")
 _THREADS = (
     "OPENBLAS_NUM_THREADS",
     "OMP_NUM_THREADS",
@@ -30,8 +32,8 @@ _THREADS = (
 def main() -> None:
     parser = _parser()
     options = parser.parse_args()
-    if options.suite == "seeds" and (options.json or options.plot):
-        parser.error("the suite 'seeds' only prints tables; --json and --plot are for the others")
+    if options.suite in _TABLES and (options.json or options.plot):
+        parser.error(f"'{options.suite}' only prints tables: no --json or --plot")
     if options.plot and plots.missing_package():
         parser.error(f"--plot needs {plots.missing_package()}: pip install 'relax_mlir[bench]'")
     counts = [int(text) for text in options.threads.split(",")]
@@ -47,8 +49,8 @@ def main() -> None:
     os.environ.setdefault("TORCHINDUCTOR_FORCE_DISABLE_CACHES", "1")
     for name in _THREADS:
         os.environ[name] = str(counts[0])
-    if options.suite == "seeds":
-        importlib.import_module("benchmarks.seeds").run(options.rounds or 25)
+    if options.suite in _TABLES:
+        importlib.import_module(f"benchmarks.{options.suite}").run(options.rounds or 25)
         return
     _run(options, counts[0])
 
