@@ -145,3 +145,44 @@ def test_arithmetic_on_sampled_integers_is_in_the_trace() -> None:
     assert again.mod == sch.mod
     with pytest.raises(ScheduleError, match="divides by zero"):
         sch.split(sch.get_loops("C")[0], [None, v // (v - 4)])
+
+
+DECLARED_WIDER = """
+@T.prim_func
+def main(A: T.Buffer((8, 8), "float32"), B: T.Buffer((8, 8), "float32")):
+    for i, j in T.grid(8, 8):
+        with T.sblock("b"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            T.reads(A[vi ^ 1, vj])
+            T.writes(B[vi, vj])
+            B[vi, vj] = A[vi, vj] * T.float32(2)
+"""
+"""Reads by an index that only the declaration counts, in operations of the block."""
+
+REDECLARED: dict[str, tuple[Callable[[Schedule], Any], str, str]] = {
+    "unsafe_hide_buffer_access": (
+        lambda s: s.unsafe_hide_buffer_access("b", "write", [0]),
+        "T.reads(A[vi ^ 1, vj])",
+        "T.writes()",
+    ),
+    "annotate_buffer_access": (
+        lambda s: s.annotate_buffer_access("b", 0, "write", lambda i, j: (i, (0, 8))),
+        "T.reads(A[vi ^ 1, vj])",
+        "T.writes(B[vi, 0:8])",
+    ),
+    "transform_block_layout": (
+        lambda s: s.transform_block_layout("b", lambda i, j: [j, i]),
+        "T.reads(A[v1, v0])",
+        "T.writes(B[v1, v0])",
+    ),
+}
+
+
+@pytest.mark.parametrize("primitive", REDECLARED)
+def test_what_declarations_count_by_outlives_them(primitive: str) -> None:
+    """It was erased with the old declaration, and the process ended at the new one."""
+    change, reads, writes = REDECLARED[primitive]
+    sch = Schedule(from_source(DECLARED_WIDER, {"T": T}))
+    change(sch)
+    text = str(sch.mod)
+    assert reads in text and writes in text

@@ -371,14 +371,17 @@ def _with_explicit(block: BlockOp, kind: str, found: list[Access]) -> list[Acces
 
 def set_accesses(block: BlockOp, reads: Sequence[Access], writes: Sequence[Access]) -> None:
     """Declare these regions in place of those declared."""
-    for op in nest.operations(block.block):
-        if isinstance(op, (ReadOp, WriteOp)):
-            op.operation.erase()
-    _erase_leading_dead(block)
+    declared = [op for op in nest.operations(block.block) if isinstance(op, (ReadOp, WriteOp))]
+    # What is kept of the old may count by arithmetic of the block, which precedes the old.
     at = ir.InsertionPoint.at_block_begin(block.block)
+    if declared:
+        at = ir.InsertionPoint.after(declared[-1])
     for kind, found in ((ReadOp, reads), (WriteOp, writes)):
         for access in found:
             add_access(kind, access.buffer, access.region, at)
+    for op in declared:
+        op.operation.erase()
+    _erase_leading_dead(block)
 
 
 def _erase_leading_dead(block: BlockOp) -> None:
