@@ -31,6 +31,10 @@ from relax_mlir.lowering.linalg_to_vector.convolution.pooling import (
     is_neutral,
     is_pooling,
 )
+from relax_mlir.lowering.linalg_to_vector.convolution.winograd_1d_matching import (
+    Winograd1D,
+    match_winograd_1d,
+)
 from relax_mlir.lowering.linalg_to_vector.convolution.winograd_matching import (
     Winograd,
     match_winograd,
@@ -150,7 +154,7 @@ class _FunctionLowering:
         self.uses = BufferUses(function)
         self.fills: dict[ir.Value, ir.Operation] = {}
         self.paddings: dict[ir.Operation, Padding] = {}
-        self.winograds: dict[ir.Operation, Winograd] = {}
+        self.winograds: dict[ir.Operation, Winograd | Winograd1D] = {}
 
     def run(self) -> None:
         self._lower_region(self.function.regions[0])
@@ -370,7 +374,7 @@ class _FunctionLowering:
         """The operations of a block without those of Winograd convolutions but the last."""
         dropped: list[ir.Operation] = []
         for op in operations:
-            found = match_winograd(op, self.uses)
+            found = match_winograd(op, self.uses) or match_winograd_1d(op, self.uses)
             if found is not None:
                 self.winograds[found.last] = found
                 dropped += [found.fill, *found.members]
@@ -398,15 +402,24 @@ class _FunctionLowering:
             nest, epilogue = joined
             self._drop_fills(nest, epilogue)
             self.uses.move_definitions_up(consumer, op)
-        from relax_mlir.lowering.linalg_to_vector.convolution.winograd import emit_winograd
-
         with ir.InsertionPoint(op), op.location:
-            emit_winograd(self.builder, win, nest, epilogue, self.target)
+            self._emit_winograd(win, nest, epilogue)
         if epilogue is not None and consumer is not None:
             following.remove(consumer)
             consumer.erase()
         _erase_from_last([win.fill, *win.members, op])
         return True
+
+    def _emit_winograd(
+        self, win: Winograd | Winograd1D, nest: LoopNest, epilogue: Stage | None
+    ) -> None:
+        from relax_mlir.lowering.linalg_to_vector.convolution.winograd import emit_winograd
+        from relax_mlir.lowering.linalg_to_vector.convolution.winograd_1d import emit_winograd_1d
+
+        if isinstance(win, Winograd1D):
+            emit_winograd_1d(self.builder, win, nest, epilogue, self.target)
+        else:
+            emit_winograd(self.builder, win, nest, epilogue, self.target)
 
     def _lower_convolution(self, op: ir.Operation, following: list[ir.Operation]) -> bool:
         """Lower an operation that is a convolution, with the one that consumes it where that can

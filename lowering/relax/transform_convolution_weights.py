@@ -158,6 +158,8 @@ def _function(
     """The name of the function of a form and what it computes; None if the operator stays."""
     if form.rows is not None and form.columns is not None:
         return "conv2d_winograd", partial(_winograd, shape=shape, form=form)
+    if form.rows is not None or form.columns is not None:
+        return "conv2d_winograd_1d", partial(_winograd_1d, shape=shape, form=form)
     if form.panel:
         sides = all_sides(attributes_of(op)["padding"], 2)
         return "conv2d_panels", partial(_direct, shape=shape, padding=sides)
@@ -166,8 +168,11 @@ def _function(
 
 def _arranged(weight: np.ndarray, form: Form) -> np.ndarray:
     """A constant weight as the function of a form reads it."""
-    if form.rows is None or form.columns is None:
+    algorithm = form.rows or form.columns
+    if algorithm is None:
         return topi.nn.weight_panels(weight, form.panel)
+    if form.rows is None or form.columns is None:
+        return topi.nn.transform_weight_1d(weight, algorithm, _direction(form), form.panel)
     if not form.in_call:
         return topi.nn.transform_weight(weight, form.rows, form.columns, form.panel)
     return topi.nn.channel_panels(weight, form.panel) if form.panel else weight
@@ -185,6 +190,27 @@ def _winograd(
         form.columns,
         sizes[1:3],
         transform=form.in_call,
+    )
+
+
+def _direction(form: Form) -> int:
+    """The axis of a form along one: 0 for rows, 1 for columns."""
+    return 0 if form.columns is None else 1
+
+
+def _winograd_1d(
+    data: te.Tensor, weight: te.Tensor, sizes: list[Any], *, shape: ConvolutionShape, form: Form
+) -> te.Tensor:
+    algorithm, direction = form.rows or form.columns, _direction(form)
+    assert algorithm is not None
+    return topi.nn.conv2d_winograd_1d_nhwc(
+        data,
+        weight,
+        shape.padding,
+        algorithm,
+        direction,
+        shape.strides[1 - direction],
+        sizes[1:3],
     )
 
 

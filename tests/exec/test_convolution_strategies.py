@@ -10,7 +10,7 @@ import pytest
 import relax_mlir
 from relax_mlir import relax, tir
 from relax_mlir.errors import PassError
-from relax_mlir.lowering.linalg_to_vector.convolution import forms
+from relax_mlir.lowering.linalg_to_vector.convolution import cost, forms
 from relax_mlir.lowering.linalg_to_vector.convolution.forms import (
     ConvolutionShape,
     Form,
@@ -151,6 +151,46 @@ def test_weights_transformed_in_the_call(
     form = Form(panel, 0.0, rows, columns, in_call=True)
     monkeypatch.setattr(forms, "forms_of", lambda *_args, **_options: [form])
     check(case, constant=True, target=f"llvm -num-cores={threads}", tolerance=1e-5)
+
+
+ONE_AXIS = {
+    "stem": (Case((21, 22), 3, 32, (7, 7), (2, 2), (3, 3, 3, 3), epilogue="bm"), 1, 4, 1, 32),
+    "row": (Case((9, 17), 40, 48, (1, 7), padding=(0, 3, 0, 3), epilogue="brm"), 1, 4, 2, 16),
+    "column": (Case((17, 9), 40, 48, (7, 1), padding=(3, 0, 3, 0), epilogue="bs"), 0, 4, 2, 48),
+    "line": (Case((1, 50), 20, 39, (1, 3), padding=(0, 1, 0, 1)), 1, 4, 1, 0),
+    "no border": (Case((12, 13), 8, 16, (4, 3), (2, 1), epilogue="b"), 1, 3, 1, 0),
+    "wide border": (Case((5, 6), 4, 16, (3, 3), (3, 1), (4, 5, 3, 4)), 1, 2, 1, 16),
+    "images": (Case((14, 11), 24, 32, (3, 5), padding=(1, 2, 1, 2), batch=3), 0, 2, 1, 32),
+    "stride beyond the taps": (Case((11, 30), 16, 20, (1, 5), (2, 2), (0, 2, 0, 2)), 1, 3, 1, 0),
+}
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("name", ONE_AXIS)
+def test_winograd_along_one_axis(monkeypatch: pytest.MonkeyPatch, name: str, threads: int) -> None:
+    """Every layout of the data and of the weight, whatever the cost model would choose."""
+    case, axis, output, runs, panel = ONE_AXIS[name]
+    algorithm = bilinear(output, case.kernel[axis], case.strides[axis], runs)
+    form = Form(panel, 0.0, None if axis else algorithm, algorithm if axis else None)
+    monkeypatch.setattr(forms, "forms_of", lambda *_args, **_options: [form])
+    assert _functions(case) == {"conv2d_winograd_1d"}
+    check(case, constant=True, target=f"llvm -num-cores={threads}", tolerance=1e-5)
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        Case((80, 64), 3, 64, (7, 7), (2, 2), (3, 3, 3, 3), epilogue="bm"),
+        Case((1, 1200), 32, 48, (1, 3), padding=(0, 1, 0, 1), epilogue="bm"),
+    ],
+)
+def test_chunks_of_one_axis_on_two_threads(monkeypatch: pytest.MonkeyPatch, case: Case) -> None:
+    """Chunks of rows or, where there is one row, of tiles, which do not divide the image."""
+    monkeypatch.setattr(cost, "_WINOGRAD_CHUNK", 0.05)
+    monkeypatch.setattr(cost, "_LARGEST_CHUNK", 0.05)
+    assert _functions(case) == {"conv2d_winograd_1d"}
+    for threads in (1, 2):
+        check(case, constant=True, target=f"llvm -num-cores={threads}", tolerance=1e-5)
 
 
 @pytest.mark.parametrize(("size", "channels"), [(14, 40), (30, 24)])

@@ -35,6 +35,9 @@ def test_errors_grow_with_points_and_channels() -> None:
         sqrt(winograd_error((6, 6), 64) * winograd_error((4, 4), 64)), rel=1e-12
     )
     assert direct_error(64) < library_error(9, 64) < library_error(25, 64)
+    # Seven points along one axis are about as exact as six along two.
+    one, two = winograd_error((7, 1), 64), winograd_error((6, 6), 64)
+    assert one < two < 2 * one
     with pytest.raises(KeyError):
         winograd_error((8, 8), 64)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -117,6 +119,59 @@ def test_weights_that_are_arguments_are_transformed_in_the_call() -> None:
     assert form.rows is not None and form.in_call and not form.panel
     # Where that does not pay nothing is done to them.
     assert choose_form(_shape(3, 64, 224), AVX512, constant=False).rows is None
+
+
+@pytest.mark.parametrize(
+    ("output", "taps", "stride", "runs", "products", "points"),
+    [(4, 7, 2, 1, 13, 7), (4, 7, 1, 2, 13, 7), (3, 5, 1, 2, 9, 5), (4, 11, 2, 2, 23, 6)],
+)
+def test_taps_in_runs(
+    output: int, taps: int, stride: int, runs: int, products: int, points: int
+) -> None:
+    algorithm = bilinear(output, taps, stride, runs)
+    assert (algorithm.products, algorithm.points) == (products, points)
+    random = np.random.default_rng(taps)
+    x, w = random.standard_normal(algorithm.reach), random.standard_normal(taps)
+    expected = [x[i * stride : i * stride + taps] @ w for i in range(output)]
+    got = algorithm.a @ ((algorithm.g @ w) * (algorithm.b @ x))
+    np.testing.assert_allclose(got, expected, atol=1e-12)
+
+
+def _line(channels: int, length: int, taps: int, stride: int = 1) -> ConvolutionShape:
+    side = taps // 2
+    out = (length + 2 * side - taps) // stride + 1
+    return ConvolutionShape(
+        (1, length), (1, out), channels, channels, (1, taps), (1, stride), (1, 1), (0, side)
+    )
+
+
+@pytest.mark.parametrize(
+    ("shape", "rows", "columns"),
+    [
+        (_shape(3, 64, 224, 7, 2), None, (4, 1)),  # the stem of ResNet
+        (_shape(3, 64, 224), None, (4, 1)),  # that of VGG
+        (_shape(3, 32, 224, 3, 2), None, None),  # two taps and one save too little
+        (_shape(48, 64, 35, 5), (2, 1), (2, 1)),  # less along two axes
+        (_line(80, 3000, 3), None, (4, 1)),
+        (replace(_shape(192, 192, 17), kernel=(1, 7), padding=(0, 3)), None, (4, 2)),  # Inception
+        (_line(192, 17, 7), None, None),  # its weight alone takes longer to read
+        (replace(_shape(192, 192, 17), kernel=(7, 1), padding=(3, 0)), (4, 2), None),
+        (replace(_line(64, 100, 3), dilation=(1, 2)), None, None),
+        (_line(64, 100, 3, 3), None, None),
+    ],
+)
+def test_forms_along_one_axis(
+    shape: ConvolutionShape, rows: tuple[int, int] | None, columns: tuple[int, int] | None
+) -> None:
+    """Outputs of a tile and runs of the taps, along each axis."""
+    form = choose_form(shape, AVX512)
+    found = [axis and (axis.output, axis.runs) for axis in (form.rows, form.columns)]
+    assert found == [rows, columns]
+    # A weight that is no constant is not transformed along one axis alone.
+    argument = choose_form(shape, AVX512, constant=False)
+    assert (argument.rows is None) == (argument.columns is None)
+    exact = choose_form(shape, AVX512, "exact")
+    assert all(axis is None or axis.output <= 2 for axis in (exact.rows, exact.columns))
 
 
 def test_unknown_accuracy() -> None:

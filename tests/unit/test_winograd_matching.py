@@ -10,6 +10,9 @@ import pytest
 import relax_mlir
 from relax_mlir import te, topi
 from relax_mlir.lowering.linalg_to_vector.buffers import BufferUses
+from relax_mlir.lowering.linalg_to_vector.convolution.winograd_1d_matching import (
+    match_winograd_1d,
+)
 from relax_mlir.lowering.linalg_to_vector.convolution.winograd_matching import (
     Winograd,
     match_winograd,
@@ -117,3 +120,43 @@ def test_passed_on_values_have_one_reader(function: ir.Operation) -> None:
     with ir.InsertionPoint(links[-1]):
         links[-2].clone()
     assert not _matches(function)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "axis", "strides", "tiles", "taps"),
+    [((7, 3), 1, (2, 1), 5, 7), ((7, 3), 0, (2, 1), 3, 3), ((1, 5), 1, (1, 1), 5, 1)],
+)
+def test_a_chain_along_one_axis(
+    kernel: tuple[int, int], axis: int, strides: tuple[int, int], tiles: int, taps: int
+) -> None:
+    sides = (kernel[0] // 2, kernel[1] // 2)
+    algorithm = topi.nn.bilinear(4, kernel[axis], strides[axis])
+    x = te.placeholder((2, 20, 18, 8), "float32", name="x")
+    w = te.placeholder((2, algorithm.products, kernel[1 - axis], 8, 16), "float32", name="w")
+    sizes = (19 // strides[0] + 1, 17 // strides[1] + 1)
+    y = topi.nn.conv2d_winograd_1d_nhwc(x, w, sides, algorithm, axis, strides[1 - axis], sizes)
+    module = relax_mlir.IRModule({"main": te.create_prim_func([x, w, y])})
+    lowered = PassPipeline("tir-to-linalg")(module)["main"]
+    function = lowered.operation
+    with function.context:
+        uses = BufferUses(function)
+        assert not _matches(function)
+        chains = [match_winograd_1d(op, uses) for op in _operations(function)]
+        (found,) = (chain for chain in chains if chain is not None)
+        data, weight, out = function.regions[0].blocks[0].arguments
+        assert (found.data, found.weight, found.out) == (data, weight, out)
+        assert (found.direction, found.channels, found.outputs, found.panel) == (axis, 8, 32, 16)
+        along, summed = found.axis, found.summed
+        shape = (20, 18)
+        assert (along.step, along.tiles, along.size, along.low, along.length) == (
+            algorithm.step, tiles, shape[axis], sides[axis], sizes[axis]
+        )  # fmt: skip
+        np.testing.assert_allclose(along.b, algorithm.b, rtol=1e-6)
+        other = 1 - axis
+        assert (summed.taps, summed.stride, summed.size, summed.low, summed.length) == (
+            taps, strides[other], shape[other], sides[other], sizes[other]
+        )  # fmt: skip
+        # Not where something else reads what it passes on.
+        with ir.InsertionPoint(found.last), found.last.location:
+            fill(found.last.operands[1], arith.constant(ir.F32Type.get(), 0.0))
+        assert not any(match_winograd_1d(op, BufferUses(function)) for op in _operations(function))

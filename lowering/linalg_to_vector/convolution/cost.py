@@ -18,12 +18,14 @@ __all__ = [
     "RegisterTile",
     "WeightBlock",
     "choose_register_tile",
+    "chunk_in_cache",
     "chunk_rows",
     "depthwise_pixels",
     "even_pieces",
     "positions",
     "weight_is_larger",
     "weight_stays_in_cache",
+    "winograd_1d_chunk",
     "winograd_chunk_rows",
     "winograd_panel_width",
     "winograd_weight_block",
@@ -173,17 +175,45 @@ def winograd_chunk_rows(
     rows: int, columns: int, elements: int, outputs: int, target: CPUTarget, cores: int = 1
 ) -> int:
     """Of `rows` of `columns` tiles those that go through all steps of a Winograd convolution
-    together; `elements` are the transformed data of a tile.
+    together; `elements` are the transformed data of a tile."""
+    least = -(-CHAINS // columns)
+    return chunk_in_cache(
+        rows, least, columns * elements * 4, elements * outputs * 4, target, cores
+    )
+
+
+def chunk_in_cache(
+    rows: int, least: int, row_bytes: int, weight_bytes: int, target: CPUTarget, cores: int
+) -> int:
+    """Of `rows`, each of so many bytes of transformed data, those that go through all steps
+    together, `least` if possible.
 
     A small weight is read again for each chunk, whose transformed data should stay in the
     second-level cache.  Where the transformed weight is more than that, it is worth reading, or
     making, it once for all rows, as long as the last-level cache holds their data.
     """
     cached, held = _WINOGRAD_CHUNK * target.l2_bytes, _LARGEST_CHUNK * target.l2_bytes
-    room = max(int(cached), min(held, elements * outputs * 4))
-    least = -(-CHAINS // columns)
-    most = max(least, room // (columns * elements * 4))
+    room = int(max(cached, min(held, weight_bytes)))
+    most = max(least, room // row_bytes)
     return rows if most >= rows else chunk_rows(rows, most, least, cores)
+
+
+def winograd_1d_chunk(
+    sizes: tuple[int, int],
+    elements: int,
+    weight: int,
+    stride: int,
+    target: CPUTarget,
+    cores: int = 1,
+) -> int:
+    """How much of a convolution along one axis goes through all steps together: of `sizes` (output
+    positions of the summed axis, tiles) of the first, or where it is one of the tiles.  `elements`
+    are the transformed data of a tile at one position, `stride` of which belong to an output."""
+    rows, tiles = sizes
+    row_bytes = elements * 4 if rows == 1 else tiles * elements * stride * 4
+    least = CHAINS if rows == 1 else -(-CHAINS // tiles)
+    total = tiles if rows == 1 else rows
+    return chunk_in_cache(total, least, row_bytes, weight * 4, target, cores)
 
 
 def chunk_rows(tiles: int, most: int, least: int, cores: int) -> int:

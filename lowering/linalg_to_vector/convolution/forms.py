@@ -4,11 +4,18 @@ Costs are in vector multiply-adds.  What was measured (x86-64 with 512-bit vecto
 stands behind the numbers:
 - the products of Winograd run at the full rate, direct convolution takes longer by one position
   and a half of each piece of a row, of at most fourteen;
-- transforming one vector of channels of one tile, there or back, costs about twelve for each
+- transforming one vector of channels of one tile, there or back, costs about ten for each
   product of the tile, memory included;
 - transforming one vector of output channels of the weight costs about three and a half for each
   product in blocks that stay in the first-level cache, twelve in larger ones; and what was summed
   is read and written anew for each block of input channels;
+- along one axis (Winograd's algorithm for columns or rows, the taps of the other summed) products
+  take as long as direct ones do, for each piece of the tiles, and the transforms five for each
+  product.  The stem of ResNet, 7x7 by 2 over three channels, takes 620 us so, 910 directly (1530 by
+  algorithms along two axes); 1x7 over 192 channels of 17 x 17 takes 380 us, directly 525; a
+  convolution of 3000 positions, three taps and 80 channels 1.29 ms, directly 2.18; 5x5 is faster
+  along two axes (350 us for 48 channels of 35 x 35, 380 along one, 680 directly), and 3x3 by 2
+  over three channels directly (93 us, 121 along one): the even taps are two, the odd one is one;
 - a weight, which a network has evicted since it was last read, comes in at about five bytes for
   each multiply-add.  What takes longer, memory or arithmetic, hides some of the other, most of it
   where the weight is fetched ahead: 3x3 convolutions of 512 channels by 2 to 7 x 7 positions take
@@ -41,6 +48,7 @@ from relax_mlir.lowering.linalg_to_vector.convolution.cost import (
     FEW_TILES,
     VECTOR_COUNTS,
     choose_register_tile,
+    winograd_1d_chunk,
     winograd_chunk_rows,
     winograd_weight_block,
 )
@@ -57,7 +65,14 @@ _OUTPUTS = {1: (2, 4), 2: (2, 4)}
 _EXACT_OUTPUTS = 2
 # More interpolation points than those of F(4, 3) cost too many digits.
 _MOST_POINTS = 6
-_TRANSFORM = 12
+# Along one axis a point more is as exact as these along two.
+_OUTPUTS_1D = (2, 3, 4)
+_MOST_POINTS_1D = 7
+_MOST_RUNS = 3
+_TRANSFORM = 10
+_TRANSFORM_1D, _PRODUCT_1D = 5, 2
+# What reading a panel from the second-level cache for every piece of the tiles adds to products.
+_REREAD = 0.1
 _SMALL_BLOCK, _LARGE_BLOCK = 3.5, 12
 _BLOCK_OF_SUMS = 3
 _BYTES_AT_ONCE = 4.8
@@ -90,7 +105,8 @@ class ConvolutionShape:
 
 @dataclass(frozen=True)
 class Form:
-    """How to compute a convolution: directly, or by Winograd algorithms for rows and columns.
+    """How to compute a convolution: directly, or by Winograd algorithms for rows and columns, or
+    for one of them.
 
     panel: output channels of a panel of the weight, 0 to leave it as it is.  cost: estimated
     vector multiply-adds of one image.  in_call: whether the weight is transformed in every call.
@@ -143,6 +159,8 @@ def forms_of(
     for rows, columns in _algorithms(shape, accuracy):
         for in_call in (True, False) if constant else (True,):
             forms.append(_winograd(shape, rows, columns, target, in_call))
+    if constant:
+        forms += [_winograd_1d(shape, *one, target) for one in _algorithms_1d(shape, accuracy)]
     return forms if constant else [replace(form, panel=0) for form in forms]
 
 
@@ -165,6 +183,42 @@ def _algorithms(shape: ConvolutionShape, accuracy: str) -> Iterator[tuple[Biline
     for rows in choices[0]:
         for columns in choices[1]:
             yield rows, columns
+
+
+def _algorithms_1d(shape: ConvolutionShape, accuracy: str) -> Iterator[tuple[Bilinear, int]]:
+    """Algorithms along one axis, and which."""
+    if shape.dilation != (1, 1):
+        return
+    for axis in (1, 0):
+        found = list(_algorithms_along(shape, axis, accuracy))
+        yield from ((algorithm, axis) for algorithm in found)
+        # Tiles along rows are stored a line of the image apart, which is slower.
+        if found:
+            return
+
+
+def _algorithms_along(shape: ConvolutionShape, axis: int, accuracy: str) -> Iterator[Bilinear]:
+    taps, stride, length = shape.kernel[axis], shape.strides[axis], shape.output[axis]
+    if stride not in _OUTPUTS or taps <= stride:
+        return
+    for output in _OUTPUTS_1D:
+        if output >= length or (accuracy == "exact" and output > _EXACT_OUTPUTS):
+            continue
+        for runs in range(1, _MOST_RUNS + 1):
+            algorithm = _bilinear_within(_MOST_POINTS_1D, output, taps, stride, runs)
+            if algorithm is not None:
+                yield algorithm
+
+
+def _bilinear_within(
+    points: int, output: int, taps: int, stride: int, runs: int
+) -> Bilinear | None:
+    """An algorithm of at most so many points, whose runs have two taps or more."""
+    own = -(-taps // stride)
+    longest = -(-own // runs)
+    if output + longest - 1 > points or (runs > 1 and own < 2 * runs):
+        return None
+    return bilinear(output, taps, stride, runs)
 
 
 def _direct(shape: ConvolutionShape, target: CPUTarget) -> Form:
@@ -219,6 +273,36 @@ def _winograd(
     cost = _with_reading(compute, weight * chunks, exposed)
     error = winograd_error((rows.points, columns.points), shape.channels)
     return Form(panel, cost, rows, columns, in_call, error)
+
+
+def _winograd_1d(
+    shape: ConvolutionShape, algorithm: Bilinear, axis: int, target: CPUTarget
+) -> Form:
+    lanes, count = target.lanes(32), algorithm.products
+    taps, stride, across = shape.kernel[1 - axis], shape.strides[1 - axis], shape.output[1 - axis]
+    tiles = -(-shape.output[axis] // algorithm.output)
+    into, out = (-(-n // lanes) for n in (shape.channels, shape.outputs))
+    depth = taps * shape.channels
+    weight = count * depth * shape.outputs
+    chunk = winograd_1d_chunk((across, tiles), count * shape.channels, weight, stride, target)
+    total = tiles if across == 1 else across
+    chunks = -(-total // chunk)
+    read = (across - 1) * stride + taps + (0 if across == 1 else (chunks - 1) * (taps - stride))
+    pixels = min(chunk if across == 1 else chunk * tiles, _LONG_ROW)
+    panel = panel_width(pixels, shape.outputs, weight * 4, target)
+    reread = count * depth * (panel or lanes) * 4 > target.l1_bytes
+    products = depth * (1 + _ROW_OVERHEAD / pixels + reread * _REREAD) + _PRODUCT_1D
+    compute = count * tiles * across * products * out
+    compute += _TRANSFORM_1D * count * tiles * (read * into + across * out)
+    cost = _with_reading(compute, weight * 4 * chunks, _EXPOSED)
+    points = (algorithm.points, 1)
+    return Form(
+        panel,
+        cost,
+        None if axis else algorithm,
+        algorithm if axis else None,
+        error=winograd_error(points, shape.channels),
+    )
 
 
 def _weight_bytes(shape: ConvolutionShape) -> int:

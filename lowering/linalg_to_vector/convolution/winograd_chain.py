@@ -136,12 +136,12 @@ class ChainMatcher:
             require(not any(self.uses.may_overlap(w, r) for w in written for r in read))
 
 
-def is_product(op: ir.Operation, rank: int) -> bool:
-    """Whether an operation adds products of two inputs over its last dimension."""
+def is_product(op: ir.Operation, rank: int, reductions: int = 1) -> bool:
+    """Whether an operation adds products of two inputs over its last dimensions."""
     if op.name != "linalg.generic" or list(op.attributes["operandSegmentSizes"]) != [2, 1]:
         return False
     kinds = ["reduction" in str(kind) for kind in op.attributes["iterator_types"]]
-    if kinds != [False] * (rank - 1) + [True]:
+    if kinds != [False] * (rank - reductions) + [True] * reductions:
         return False
     if not all(isinstance(value.type, ir.MemRefType) for value in op.operands):
         return False

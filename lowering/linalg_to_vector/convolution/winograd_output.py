@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
+from typing import TypeVar
 
 from relax_mlir.lowering.linalg_to_vector.body import emit_body
 from relax_mlir.lowering.linalg_to_vector.builder import Builder, Index
@@ -18,6 +20,8 @@ from relax_mlir.lowering.linalg_to_vector.loop_nest import ZERO, Access, LoopNes
 from relax_mlir.mlir import ir
 
 __all__ = ["Piece", "WinogradEmitter", "below", "conditions_between", "inside", "value_of"]
+
+_Buffers = TypeVar("_Buffers")
 
 
 @dataclass(frozen=True)
@@ -48,6 +52,43 @@ class WinogradEmitter:
         if self.epilogue is None:
             return {self.nest.body.results[0]}
         return {i for i in (*self.epilogue.arguments, *self.epilogue.results) if i >= 0}
+
+    # Chunks
+
+    def chunks(
+        self,
+        total: int,
+        size: int,
+        cores: int,
+        buffers: Callable[[], _Buffers],
+        body: Callable[[_Buffers, Index, Index, int], None],
+    ) -> None:
+        """`body(buffers, image, first, count)` for `total` rows of every image in chunks of `size`,
+        which `cores` cores share, each with buffers of its own."""
+        b = self.b
+        images = self.nest.emit_extent(b, self.nest.extents[0])
+        chunks = -(-total // size)
+
+        def some(image: Index, start: Index, end: Index) -> None:
+            own = buffers()
+            whole = total // size
+            last = b.minimum(end, whole) if total % size else end
+            with b.loop(start, last) as number:
+                body(own, image, b.mul(number, size), size)
+            if total % size:
+                rest = partial(body, own, image, whole * size, total % size)
+                b.when(b.at_least(end, whole + 1), rest)
+
+        if cores == 1:
+            with b.loop(0, images) as image:
+                some(image, 0, chunks)
+            return
+        piece = -(-chunks // cores)
+        with b.loop(0, images) as image, b.parallel_loop(-(-chunks // piece)) as core:
+            start = b.mul(core, piece)
+            some(image, start, b.minimum(b.add(start, piece), chunks))
+
+    # Tiles
 
     def elements(
         self, first: Index, axis: WinogradAxis, stride: int
@@ -90,6 +131,8 @@ class WinogradEmitter:
                 yield Piece(product, tile, size, order)
             begin += size * count
             done += count
+
+    # The output
 
     def finish(self, value: ir.Value, place: tuple[Index, ...], mask: ir.Value | None) -> None:
         """Apply the epilogue to a vector of the output and store it."""

@@ -71,31 +71,21 @@ class WinogradPanels(WinogradTiles, ABC):
     # Chunks
 
     def emit(self) -> None:
-        b, cores = self.b, self.target.num_cores
-        images = self.nest.emit_extent(b, self.nest.extents[0])
-        chunks = -(-self.win.rows.tiles // self.rows)
-        if self.divided and not self.shares_chunk:
-            piece = -(-chunks // cores)
-            with b.loop(0, images) as image, b.parallel_loop(-(-chunks // piece)) as core:
-                start = b.mul(core, piece)
-                self._chunks(image, start, b.minimum(b.add(start, piece), chunks))
-            return
-        with b.loop(0, images) as image:
-            self._chunks(image, 0, chunks)
+        cores = self.target.num_cores if self.divided and not self.shares_chunk else 1
+        self.chunks(self.win.rows.tiles, self.rows, cores, self._chunk_buffers, self._chunk)
 
-    def _chunks(self, image: Index, start: Index, end: Index) -> None:
-        b, tiles = self.b, self.win.rows.tiles
-        data = self.data_buffer()
-        buffers = None if self.shares_chunk else self._buffers()
-        whole = tiles // self.rows
-        last = whole if tiles % self.rows else None
-        with b.loop(start, end if last is None else b.minimum(end, whole)) as number:
-            self._chunk(Chunk(image, b.mul(number, self.rows), self.rows, data), buffers)
-        if last is not None:
-            rest = Chunk(image, whole * self.rows, tiles % self.rows, data)
-            b.when(b.at_least(end, last + 1), lambda: self._chunk(rest, buffers))
+    def _chunk_buffers(self) -> tuple[FlatView, tuple[Products, FlatView] | None]:
+        return self.data_buffer(), None if self.shares_chunk else self._buffers()
 
-    def _chunk(self, chunk: Chunk, buffers: tuple[Products, FlatView] | None) -> None:
+    def _chunk(
+        self,
+        made: tuple[FlatView, tuple[Products, FlatView] | None],
+        image: Index,
+        row: Index,
+        rows: int,
+    ) -> None:
+        data, buffers = made
+        chunk = Chunk(image, row, rows, data)
         self._shared(chunk.rows, lambda low, high: self.transform_data(chunk, low, high))
         self._shared(
             -(-self.win.outputs // self.panel),

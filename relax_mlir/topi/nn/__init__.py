@@ -92,13 +92,15 @@ if TYPE_CHECKING:
         conv2d_winograd_nhwc,
         transform_weight,
     )
+    from relax_mlir.topi.nn.winograd_1d import conv2d_winograd_1d_nhwc, transform_weight_1d
 
 __all__ = [
     "adaptive_pool", "adaptive_pool1d", "adaptive_pool3d", "avg_pool2d_backward",
     "batch_matmul", "batch_norm", "batch_to_space_nd", "bilinear", "channel_panels",
     "circular_pad", "conv", "conv1d", "conv1d_ncw", "conv1d_nwc", "conv1d_transpose_ncw",
     "conv2d", "conv2d_NCHWc", "conv2d_hwcn", "conv2d_nchw", "conv2d_nhwc", "conv2d_nhwc_panels",
-    "conv2d_transpose_nchw", "conv2d_winograd_nhwc", "conv3d", "conv3d_ncdhw", "conv3d_ndhwc",
+    "conv2d_transpose_nchw", "conv2d_winograd_1d_nhwc", "conv2d_winograd_nhwc", "conv3d",
+    "conv3d_ncdhw", "conv3d_ndhwc",
     "conv3d_transpose_ncdhw", "conv_transpose", "correlation_nchw", "deformable_conv2d_nchw",
     "deformable_conv2d_nhwc", "dense", "depth_to_space", "depthwise_conv2d_backward_input_nhwc",
     "depthwise_conv2d_backward_weight_nhwc", "depthwise_conv2d_nchw", "depthwise_conv2d_nhwc",
@@ -110,8 +112,8 @@ __all__ = [
     "pixel_shuffle", "pool1d", "pool2d", "pool3d", "pool_grad", "prelu", "reflect_pad", "relu",
     "relu6", "replicate_pad", "rms_norm", "scale_shift_nchw", "scale_shift_nchwc",
     "scale_shift_nhwc", "selu", "silu", "softmax", "softplus", "space_to_batch_nd",
-    "space_to_depth", "transform_weight", "unpack_NCHWc_to_nchw", "upsampling", "upsampling3d",
-    "weight_panels",
+    "space_to_depth", "transform_weight", "transform_weight_1d", "unpack_NCHWc_to_nchw",
+    "upsampling", "upsampling3d", "weight_panels",
 ]  # fmt: skip
 
 __getattr__ = names_on_demand(
@@ -130,5 +132,6 @@ __getattr__ = names_on_demand(
             "unpack_NCHWc_to_nchw upsampling upsampling3d"
         ),
         "winograd": "bilinear channel_panels conv2d_winograd_nhwc transform_weight",
+        "winograd_1d": "conv2d_winograd_1d_nhwc transform_weight_1d",
     },
 )

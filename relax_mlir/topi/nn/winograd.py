@@ -30,7 +30,14 @@ from relax_mlir.tir.expr import PrimExpr, Select
 from relax_mlir.topi.common import as_int
 from relax_mlir.topi.nn.pad import pad
 
-__all__ = ["Bilinear", "bilinear", "channel_panels", "conv2d_winograd_nhwc", "transform_weight"]
+__all__ = [
+    "Bilinear",
+    "bilinear",
+    "channel_panels",
+    "constant_matrix",
+    "conv2d_winograd_nhwc",
+    "transform_weight",
+]
 
 _Matrix = list[list[Fraction]]
 # The finite points, by how many there are: those of least error of all with small numbers.
@@ -91,8 +98,8 @@ def bilinear(output: int, taps: int, stride: int = 1, runs: int = 1) -> Bilinear
     cut into so many runs; Error if there are not enough points."""
     if stride not in (1, 2):
         raise Error(f"winograd: strides 1 and 2 are known, given {stride}")
-    matrices = _sum_of_runs(output, taps, stride, runs)
-    return Bilinear(output, taps, stride, *(np.array(m, np.float64) for m in matrices), runs)
+    a, g, b = (np.array(m, np.float64) for m in _sum_of_runs(output, taps, stride, runs))
+    return Bilinear(output, taps, stride, a, g, b, runs)
 
 
 def _cook_toom(output: int, taps: int) -> tuple[_Matrix, _Matrix, _Matrix]:
@@ -190,7 +197,7 @@ def transform_weight(
     return made if panel else made[0]
 
 
-def _constant_matrix(values: np.ndarray, dtype: str, name: str) -> Tensor:
+def constant_matrix(values: np.ndarray, dtype: str, name: str) -> Tensor:
     """A matrix whose elements are in the program."""
 
     zero = O.const(0.0, dtype)
@@ -246,10 +253,10 @@ def _pair_of_matrices(
     first: np.ndarray, second: np.ndarray, dtype: str, name: str
 ) -> tuple[Tensor, Tensor]:
     """The matrices for rows and columns, one where they are equal."""
-    rows = _constant_matrix(first, dtype, f"{name}_rows")
+    rows = constant_matrix(first, dtype, f"{name}_rows")
     if np.array_equal(first, second):
         return rows, rows
-    return rows, _constant_matrix(second, dtype, f"{name}_columns")
+    return rows, constant_matrix(second, dtype, f"{name}_columns")
 
 
 def _transformed_data(
