@@ -9,11 +9,12 @@ fraction of that.
 from __future__ import annotations
 
 from relax_mlir.lowering.linalg_to_vector.body import body_cost
-from relax_mlir.lowering.linalg_to_vector.builder import Builder, Index
+from relax_mlir.lowering.linalg_to_vector.builder import Builder, Index, next_power_of_two
 from relax_mlir.lowering.linalg_to_vector.contraction.matching import Contraction
 from relax_mlir.lowering.linalg_to_vector.contraction.row_dots import emit_matrix_dots, turned
 from relax_mlir.lowering.linalg_to_vector.cpu_target import CPUTarget
 from relax_mlir.lowering.linalg_to_vector.loop_nest import ONE, Access
+from relax_mlir.lowering.linalg_to_vector.register_transpose import emit_transpose_tile
 from relax_mlir.mlir import ir
 
 __all__ = ["emit_rest_dots", "rest_for_dots"]
@@ -73,7 +74,7 @@ def emit_rest_dots(
     initial: ir.Value | None,
 ) -> None:
     """Emit the last `rest` columns of a product for which `rest_for_dots` is not zero: together if
-    their number is known, else by fours and ones."""
+    their number is known, else by fours, two and one."""
     con = contraction
     first, end = b.sub(extents[con.column], rest), extents[con.column]
 
@@ -88,25 +89,35 @@ def emit_rest_dots(
     if isinstance(rest, int):
         group(first, rest)
         return
-    grouped = b.add(first, b.round_down(rest, _GROUP))
-    with b.loop(first, grouped, _GROUP) as column:
-        group(column, _GROUP)
-    with b.loop(grouped, end) as column:
-        group(column, 1)
+    count = _GROUP
+    while count:
+        done = b.add(first, b.round_down(b.sub(end, first), count))
+        with b.loop(first, done, count) as column:
+            group(column, count)
+        first, count = done, count // 2
 
 
 def _contiguous(b: Builder, con: Contraction, access: Access, columns: int, k: Index) -> Access:
-    """A copy of columns of B, one after the other."""
+    """A copy of columns of B, one after the other, by square tiles where rows are contiguous."""
     assert access.view is not None
     element = con.nest.operands[con.b].element_type
     longest = k if isinstance(k, int) else _longest(con)
     # A cache line more keeps the columns from falling on the same cache sets.
     distance = longest + 512 // element.width
-    buffer = b.scratch(columns * distance, element)
+    size = next_power_of_two(columns)
+    buffer = b.scratch(size * distance, element)
     strides = list(access.strides)
     strides[con.column], strides[con.k[0]] = distance, 1
     copy = Access(buffer, tuple(strides), 0, access.value)
-    with b.loop(0, k) as position, b.loop(0, columns) as column:
+    tiled: Index = 0
+    if con.nest.stride(con.b, con.column) == ONE:
+        tiled = b.round_down(k, size)
+        mask = None if size == columns else b.mask(size, columns)
+        step = access.strides[con.k[0]]
+        with b.loop(0, tiled, size) as position:
+            read = access.advanced(b, con.k[0], position).base
+            emit_transpose_tile(b, access.view, read, step, buffer, position, distance, size, mask)
+    with b.loop(tiled, k) as position, b.loop(0, columns) as column:
         source, target = (
             x.advanced(b, con.k[0], position).advanced(b, con.column, column)
             for x in (access, copy)

@@ -26,6 +26,7 @@ from relax_mlir.lowering.linalg_to_vector.builder import Builder, Index, next_po
 from relax_mlir.lowering.linalg_to_vector.contraction.matching import Contraction, for_each_matrix
 from relax_mlir.lowering.linalg_to_vector.cpu_target import CHAINS, CPUTarget
 from relax_mlir.lowering.linalg_to_vector.loop_nest import ONE, Access
+from relax_mlir.lowering.linalg_to_vector.register_transpose import lane_totals
 from relax_mlir.mlir import ir
 
 __all__ = ["emit_matrix_dots", "emit_row_dots", "suits_column_dots", "suits_row_dots", "turned"]
@@ -234,6 +235,8 @@ class _RowDots:
         inline = epilogue is not None and body_cost(epilogue.block) <= INLINE_EPILOGUE
         c = accesses[self.contraction.c]
         assert c.view is not None
+        if self.lanes > 1:
+            values = lane_totals(b, values, self._combine)
         for number, value in enumerate(values):
             r, position = divmod(number, columns)
             place = b.add(row, r), b.add(column, position)
@@ -259,8 +262,6 @@ class _RowDots:
         self, accesses: list[Access], row: Index, column: Index, value: ir.Value
     ) -> ir.Value:
         b, con = self.b, self.contraction
-        if self.lanes > 1:
-            value = _reduce_lanes(b, self.combiner, value)
         c = accesses[con.c]
         assert c.view is not None
         before = self.initial
@@ -288,12 +289,3 @@ class _RowDots:
             access = accesses[operand]
             assert access.view is not None
             b.store(result, access.view, self._offset(access, row, column))
-
-
-def _reduce_lanes(b: Builder, combiner: Combiner, value: ir.Value) -> ir.Value:
-    element = ir.VectorType(value.type).element_type
-    attributes = {
-        "kind": ir.Attribute.parse(f"#vector.kind<{combiner.kind}>"),
-        "fastmath": ir.Attribute.parse("#arith.fastmath<reassoc>"),
-    }
-    return b.op("vector.reduction", element, [value], attributes)
