@@ -15,7 +15,14 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from relax_mlir.lowering.linalg_to_vector.cpu_target import host_cpu
-from relax_mlir.lowering.to_llvm.pieces import ERF_END, erf_pieces
+from relax_mlir.lowering.to_llvm.pieces import (
+    ERF_END,
+    PIECES,
+    TANH_END,
+    TANH_SCALE,
+    erf_pieces,
+    tanh_pieces,
+)
 from relax_mlir.mlir import ir
 
 __all__ = ["AVX512_LANES", "EXPANSIONS", "Emitter"]
@@ -344,12 +351,30 @@ def _expm1(e: Emitter, x: ir.Value) -> ir.Value:
 
 
 def _tanh(e: Emitter, x: ir.Value) -> ir.Value:
+    if e.is_register:
+        return _tanh_by_pieces(e, x)
     a = e.at_most(e.abs(x), 9.5)
     square = e.mul(a, a)
     small = e.fma(e.mul(square, a), e.polynomial(square, _TANH), a)
     power = _exp(e, e.add(a, a))
     large = e.sub(e.k(1), e.div(e.k(2), e.add(power, e.k(1))))
     return e.with_sign_of(e.where(e.is_("olt", a, e.k(0.6)), small, large), x)
+
+
+def _tanh_by_pieces(e: Emitter, x: ir.Value) -> ir.Value:
+    a = e.at_most(e.abs(x), TANH_END)
+    # From 1 to 16: two bits of the exponent and two of the mantissa are the piece, turned by the
+    # exponent of 1, whose low bits are both set.
+    place = e.fma(a, e.k(TANH_SCALE), e.k(1))
+    piece = e.int_op("shrui", e.bits(place), 21)
+    first = PIECES // 4
+    rows = [(*row[first:], *row[:first]) for row in tanh_pieces()]
+    center, *coefficients = (e.looked_up(row, piece) for row in rows)
+    r = e.sub(a, center)
+    power = coefficients.pop()
+    for coefficient in reversed(coefficients):
+        power = e.fma(power, r, coefficient)
+    return e.with_sign_of(power, x)
 
 
 def _erf(e: Emitter, x: ir.Value) -> ir.Value:

@@ -8,6 +8,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from relax_mlir.lowering.linalg_to_vector.cpu_target import host_cpu
+from relax_mlir.lowering.to_llvm.pieces import TANH_END, TANH_SCALE
 from relax_mlir.testing.kernels import KernelText, compile_kernel, memref
 
 SPECIALS = np.array(
@@ -124,6 +126,21 @@ def test_erf_where_its_pieces_meet(width: int) -> None:
     assert ulp_error(got, _erf(x.astype(float))) <= 2
     assert (np.abs(got) <= 1).all()
     assert (np.abs(got[np.abs(x) > 3.92]) == 1).all()
+
+
+@pytest.mark.parametrize("width", [128, 256, 512])
+def test_tanh_where_its_pieces_meet(width: int) -> None:
+    """Four pieces to an octave; the last one ends where tanh is 1."""
+    starts = np.concatenate([2.0**octave * np.linspace(1, 2, 5) for octave in range(4)])
+    meet = np.append((starts - 1) / TANH_SCALE, TANH_END)
+    x = (meet[:, None] + np.linspace(-0.07, 0.07, 2001)).astype(np.float32).ravel()
+    x = np.concatenate([x, -x])
+    got = np.zeros_like(x)
+    compile_kernel(text("tanh", len(x)), vector_width=width)(x, x, got)
+    by_pieces = width == host_cpu().vector_bits == 512
+    assert ulp_error(got, np.tanh(x.astype(float))) <= (1.1 if by_pieces else 1.6)
+    assert (np.abs(got) <= 1).all()
+    assert (np.abs(got[np.abs(x) > TANH_END]) == 1).all()
 
 
 @pytest.mark.parametrize("name", ["exp", "tanh", "erf", "cos"])
