@@ -88,6 +88,7 @@ def lower_kernels_to_nvvm(state: ModuleState) -> None:
     run(state, nvvm_pipeline())
     for module in kernel_modules(state):
         _make_dynamic_memory_external(module)
+        _let_registers_decide(module)
         _hand_on_loop_annotations(module)
         refuse_leftovers(module, ("llvm.", "nvvm."))
 
@@ -101,6 +102,15 @@ def _make_dynamic_memory_external(module: ir.Operation) -> None:
             continue
         if ir.StringAttr(op.attributes["sym_name"]).value.startswith("__dynamic_shmem__"):
             op.attributes["linkage"] = ir.Attribute.parse("#llvm.linkage<external>")
+
+
+def _let_registers_decide(module: ir.Operation) -> None:
+    """A multiprocessor runs at least one block: without a bound ptxas spills some registers of a
+    kernel for the sake of more blocks than its launches have."""
+    one = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), 1)
+    for view in module.regions[0].blocks[0].operations:
+        if "nvvm.maxntid" in view.operation.attributes:
+            view.operation.attributes["nvvm.minctasm"] = one
 
 
 def _hand_on_loop_annotations(module: ir.Operation) -> None:

@@ -83,6 +83,9 @@ def llvm_binding() -> Any:
         ) from None
     binding.initialize_all_targets()
     binding.initialize_all_asmprinters()
+    # Addresses of shared, local and constant memory are of 32 bits: they and the arithmetic on
+    # them take half the registers, without which ptxas spills in products of symbolic sizes.
+    binding.set_option("relax-mlir", "-nvptx-short-ptr")
     return binding
 
 

@@ -330,7 +330,7 @@ def test_transpose_refuses_copies_of_rows() -> None:
 
 
 def attention(
-    length: int, keys: int, heads: int = 2, size: int = 20, dtype: str = "float32"
+    length: Any, keys: Any, heads: int = 2, size: int = 20, dtype: str = "float32"
 ) -> PrimFunc:
     """softmax(q k^T) v of heads that lie beside each other, the scores scaled and masked."""
     q, k, v = placeholders(*((n, heads, size) for n in (length, keys, keys)), dtype=dtype)

@@ -130,7 +130,7 @@ def schedule_product(
     ko, ki = sch.split(k, factors=[None, config.micro_size_k])
     inner = [yi, xi] if config.inner_x else [xi, yi]
     sch.reorder(batch, by, bx, vy, vx, ty, tx, ko, ki, *inner)
-    axes = {"blockIdx.x": bx, **blocks_of(sch, batch, "blockIdx.y", by)}
+    axes = blocks_of(sch, batch, {"blockIdx.y": by, "blockIdx.x": bx})
     axes |= {"threadIdx.y": ty, "threadIdx.x": tx}
     if config.vthread_x * config.vthread_y > 1:
         axes |= {"vthread.y": vy, "vthread.x": vx}

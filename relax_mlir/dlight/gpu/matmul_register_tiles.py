@@ -76,7 +76,7 @@ def schedule_register_tiles(
     bx, vx, tx, xi = sch.split(y, [None, 2, tiles.threads_x, _LANES])
     ko, ki = sch.split(k, [None, _SLICE])
     sch.reorder(batch, by, bx, vy, vx, ty, tx, ko, ki, yi, xi)
-    axes = {**blocks_of(sch, batch, "blockIdx.x", by), "blockIdx.y": bx}
+    axes = blocks_of(sch, batch, {"blockIdx.x": by, "blockIdx.y": bx})
     axes |= {"vthread.y": vy, "vthread.x": vx, "threadIdx.y": ty, "threadIdx.x": tx}
     for axis, loop in axes.items():
         sch.bind(loop, axis)

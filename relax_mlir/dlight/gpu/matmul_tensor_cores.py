@@ -27,7 +27,7 @@ from relax_mlir.dlight.gpu.matmul_form import (
     reduction_block,
     walks_rows_fastest,
 )
-from relax_mlir.dlight.gpu.matmul_tiles import largest_that_fill
+from relax_mlir.dlight.gpu.matmul_tiles import blocks_of, largest_that_fill
 from relax_mlir.lowering.tir_to_gpu.limits import DeviceLimits
 from relax_mlir.target import Target
 from relax_mlir.tir import PrimFunc
@@ -231,9 +231,9 @@ def _schedule(
     i0, i1, i2 = sch.split(i, [None, tiles.warps[0], tiles.fragments[0]])
     j0, j1, j2 = sch.split(j, [None, tiles.warps[1], tiles.fragments[1]])
     k0, k1 = sch.split(k, [None, kind.k_fragments])
-    sch.reorder(i0, j0, j1, i1, k0, k1, i2, j2)
+    sch.reorder(j0, i0, j1, i1, k0, k1, i2, j2)
     warp = sch.fuse(j1, i1)
-    axes = {"blockIdx.z": batch, "blockIdx.x": i0, "blockIdx.y": j0, "threadIdx.y": warp}
+    axes = blocks_of(sch, batch, {"blockIdx.y": j0, "blockIdx.x": i0}) | {"threadIdx.y": warp}
     for axis, loop in axes.items():
         sch.bind(loop, axis)
     # Fragments are in registers only where all loops over them are written out, which those over

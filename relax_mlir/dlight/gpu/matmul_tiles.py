@@ -3,11 +3,12 @@ And which block makes which."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol, TypeVar
 
 from relax_mlir.dlight.base.utils import get_extent
 from relax_mlir.dlight.gpu.matmul_form import Traits, extent_of
+from relax_mlir.lowering.tir_to_gpu.limits import DeviceLimits
 from relax_mlir.tir.schedule import LoopRV, Schedule
 
 __all__ = ["Tiles", "blocks_of", "largest_that_fill"]
@@ -43,9 +44,18 @@ def largest_that_fill(traits: Traits, tiles: Sequence[T]) -> T | None:
     return None
 
 
-def blocks_of(sch: Schedule, batch: LoopRV, axis: str, tiles: LoopRV) -> dict[str, LoopRV]:
-    """The axes of thread blocks for the products of a batch and the tiles of each: one axis, or
-    two where a block's number cannot be taken apart by sizes that only run time knows."""
-    if all(isinstance(get_extent(sch, loop), int) for loop in (batch, tiles)):
-        return {axis: sch.fuse(batch, tiles)}
-    return {axis: tiles, "blockIdx.z": batch}
+def blocks_of(sch: Schedule, batch: LoopRV, tiles: Mapping[str, LoopRV]) -> dict[str, LoopRV]:
+    """The axes of thread blocks for a batch of products and, inside of it, the tiles of each;
+    `tiles` names their axes, the outer loop first.
+
+    The batch shares the outer axis.  Where it may have more blocks than a device takes along
+    that, all are along "blockIdx.x"; but where only run time knows how many tiles there are, a
+    block's number cannot be taken apart, and the batch is "blockIdx.z".
+    """
+    products, *extents = (get_extent(sch, loop) for loop in (batch, *tiles.values()))
+    if not all(isinstance(extent, int) for extent in extents):
+        return {**tiles, "blockIdx.z": batch}
+    axis, outer = next(iter(tiles.items()))
+    if isinstance(products, int) and products * extents[0] <= DeviceLimits().largest(axis):
+        return {**tiles, axis: sch.fuse(batch, outer)}
+    return {"blockIdx.x": sch.fuse(batch, *tiles.values())}

@@ -58,6 +58,12 @@ _FUNCTIONS: dict[str, tuple[Any, ...]] = {
     "cuGetErrorString": (_i32, _out),
 }
 _OUT_OF_MEMORY = 2
+_INVALID_VALUE = 1
+_HINTS = {
+    ("cuLaunchKernel", _INVALID_VALUE): "; a grid has at most 2,147,483,647 blocks along "
+    "blockIdx.x and 65,535 along y and z, which sizes known at run time may exceed"
+}
+"""What a status of a function is likely to come from."""
 _LOG_BYTES = 16384
 # CUjit_option: where the compiler of PTX writes what went wrong, and how much it may write.
 _ERROR_LOG, _ERROR_LOG_BYTES = 5, 6
@@ -98,7 +104,8 @@ class CudaDriver:
         """The exception for a status that a function has returned."""
         words = f"{self._word('cuGetErrorName', status)}: {self._word('cuGetErrorString', status)}"
         kind = MemoryError if status == _OUT_OF_MEMORY else RuntimeError
-        return kind(f"{name} failed: {words}")
+        hint = _HINTS.get((name, status), "")
+        return kind(f"{name} failed: {words}{hint}")
 
     def _word(self, name: str, status: int) -> str:
         text = ctypes.c_char_p()

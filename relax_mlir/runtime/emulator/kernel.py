@@ -138,6 +138,7 @@ class EmulatedKernel:
                 f"kernel {self.name}: {total} bytes of shared memory, at most {MAX_SHARED_BYTES} "
                 "are possible"
             )
+        self._check_grid(extents, chosen.max_blocks)
         found = self._blocks(args) if blocks is None else blocks
         with _EPOCHS.lock:
             launch = _Launch(self, extents, threads, shared_bytes, chosen, found)
@@ -146,6 +147,15 @@ class EmulatedKernel:
             _EPOCHS.value = launch.word(Word.epoch)
         if launch.word(Word.fault):
             raise read_report(Report(self.name, launch.state, self.sites, extents, threads))
+
+    def _check_grid(self, extents: Extents, most: Extents) -> None:
+        for axis, blocks, limit in zip("xyz", extents, most, strict=True):
+            if blocks > limit:
+                raise ValueError(
+                    f"kernel {self.name}: {blocks} blocks along blockIdx.{axis}, at most {limit} "
+                    "are possible: bind the loop to blockIdx.x, or give the kernel a part of the "
+                    "work at a time"
+                )
 
     def _blocks(self, args: int) -> dict[int, Block]:
         """The device memory that the pointers among packed arguments point to, by place."""

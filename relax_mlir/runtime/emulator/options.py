@@ -21,11 +21,14 @@ class EmulatorOptions:
 
     `order`: the threads of a block run "forward", "reverse" or in a "random" order that `seed`
     fixes; a correct kernel gives the same in any.
+
+    `max_blocks`: the most blocks of a grid along x, y and z; NVIDIA's devices have these.
     """
 
     checks: bool = True
     order: str = "forward"
     seed: int = 0
+    max_blocks: tuple[int, int, int] = (2**31 - 1, 65535, 65535)
 
     def __post_init__(self) -> None:
         if self.order not in _ORDERS:
@@ -54,7 +57,7 @@ def current_options() -> EmulatorOptions:
 
 @contextmanager
 def options(**changes: Any) -> Iterator[EmulatorOptions]:
-    """Emulate with other options (`checks`, `order`, `seed`) inside of a `with`.
+    """Emulate with other options (`checks`, `order`, `seed`, `max_blocks`) inside of a `with`.
 
     Raises TypeError for a name that is no option and ValueError for an unknown order.
     """
