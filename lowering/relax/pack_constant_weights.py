@@ -62,9 +62,9 @@ class PackConstantWeights(Pass):
             raise PassError(f"{self.name}: panel is {self.panel}, expected a number of columns")
         for function in relax_functions(state):
             for block in dataflow_blocks(function):
-                for op in list(operations(block)):
-                    if op.name == "relax.matmul":
-                        self._pack(op, state)
+                # Packing erases what follows a product.
+                for op in [op for op in operations(block) if op.name == "relax.matmul"]:
+                    self._pack(op, state)
 
     def _pack(self, op: ir.Operation, state: ModuleState) -> None:
         left, shape = dims_of(op.operands[0]), dims_of(op.operands[1])
