@@ -7,6 +7,7 @@ the signless type that `memref` and `arith` compute with.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from relax_mlir.mlir import ir
 
@@ -42,15 +43,23 @@ _INTEGER = re.compile(r"(u?)int(\d+)\Z")
 
 def canonical(dtype: object) -> str:
     """The dtype's TVM name; accepts strings, numpy and torch dtypes, and Python types."""
-    text = _name_of(dtype)
+    name = _canonical_name(_name_of(dtype))
+    if name is None:
+        known = "expected a name like 'float32', 'int64' or 'bool'"
+        raise ValueError(f"unknown dtype {dtype!r}; {known}")
+    return name
+
+
+@lru_cache(maxsize=512)
+def _canonical_name(text: str) -> str | None:
+    """TVM's name of a dtype, None if the text names none.  Every expression asks for one."""
     text = _ALIASES.get(text, text)
     if _is_scalar(text):
         return text
     base, scale, lanes = _vector_parts(text)
     base = _ALIASES.get(base, base)
-    if lanes.isdigit() and _is_scalar(base):  # vectors, as elements of buffers
-        return f"{base}{scale}x{lanes}"
-    raise ValueError(f"unknown dtype {dtype!r}; expected a name like 'float32', 'int64' or 'bool'")
+    # Vectors, as elements of buffers.
+    return f"{base}{scale}x{lanes}" if lanes.isdigit() and _is_scalar(base) else None
 
 
 def _vector_parts(text: str) -> tuple[str, str, str]:

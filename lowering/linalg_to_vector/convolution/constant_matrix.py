@@ -10,7 +10,6 @@ from relax_mlir.mlir import ir
 __all__ = ["constant_matrix"]
 
 _LARGEST = 256
-_Number = float | int | bool
 _KNOWN: dict[str, np.ndarray | None] = {}
 """The numbers of operations that were read before, by their text."""
 
@@ -48,57 +47,47 @@ def constant_matrix(
 
 
 def _values(op: ir.Operation, shape: tuple[int, ...]) -> np.ndarray | None:
-    values = np.zeros(shape)
-    body = [view.operation for view in op.regions[0].blocks[0].operations]
-    for index in np.ndindex(*shape):
-        value = _evaluate(body, index)
-        if value is None:
+    """What a body yields at every index; None if it does more than choose."""
+    places = np.indices(shape)
+    known: dict[ir.Value, np.ndarray] = {}
+    for view in op.regions[0].blocks[0].operations:
+        inner = view.operation
+        operands = [found for x in inner.operands if (found := _number(x, known)) is not None]
+        if len(operands) < len(inner.operands):
             return None
-        values[index] = value
-    return values
-
-
-def _evaluate(body: list[ir.Operation], index: tuple[int, ...]) -> float | None:
-    """What a body yields at an index; None if it does more than choose."""
-    known: dict[ir.Value, _Number] = {}
-
-    def number(value: ir.Value) -> _Number | None:
-        if value in known:
-            return known[value]
-        if isinstance(value.owner, ir.Block):
-            return None
-        owner = value.owner.operation
-        return _constant(owner) if owner.name == "arith.constant" else None
-
-    for op in body:
-        operands = [number(operand) for operand in op.operands]
-        if op.name == "linalg.yield":
-            return None if operands[0] is None else float(operands[0])
-        result = _compute(op, operands, index)
+        if inner.name == "linalg.yield":
+            return np.broadcast_to(operands[0], shape).astype(float)
+        result = _compute(inner, operands, places)
         if result is None:
             return None
-        known[op.results[0]] = result
+        known[inner.results[0]] = result
     return None
 
 
-def _constant(op: ir.Operation) -> _Number | None:
+def _number(value: ir.Value, known: dict[ir.Value, np.ndarray]) -> np.ndarray | None:
+    """The values at all indices of what was computed or is a constant, also one made outside."""
+    if value in known or isinstance(value.owner, ir.Block):
+        return known.get(value)
+    owner = value.owner.operation
+    return _constant(owner) if owner.name == "arith.constant" else None
+
+
+def _constant(op: ir.Operation) -> np.ndarray | None:
     attribute = op.attributes["value"]
-    return attribute.value if isinstance(attribute, (ir.FloatAttr, ir.IntegerAttr)) else None
+    plain = isinstance(attribute, (ir.FloatAttr, ir.IntegerAttr))
+    return np.asarray(attribute.value) if plain else None
 
 
-def _compute(
-    op: ir.Operation, operands: list[_Number | None], index: tuple[int, ...]
-) -> _Number | None:
+def _compute(op: ir.Operation, operands: list[np.ndarray], places: np.ndarray) -> np.ndarray | None:
+    """The values of an operation at all indices at once; None for one that is not known."""
     if op.name == "linalg.index":
-        return index[ir.IntegerAttr(op.attributes["dim"]).value]
+        return places[ir.IntegerAttr(op.attributes["dim"]).value]
     if op.name == "arith.constant":
         return _constant(op)
-    if any(operand is None for operand in operands):
-        return None
     if op.name == "arith.select":
-        return operands[1] if operands[0] else operands[2]
+        return np.where(*operands)
     if op.name == "arith.andi":
-        return bool(operands[0]) and bool(operands[1])
+        return np.logical_and(*operands)
     if op.name == "arith.cmpi" and ir.IntegerAttr(op.attributes["predicate"]).value == 0:
-        return operands[0] == operands[1]
+        return np.equal(*operands)
     return None

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 
 from relax_mlir.lowering.linalg_to_vector.convolution.matching import Convolution
 from relax_mlir.lowering.linalg_to_vector.convolution.winograd_matching import Winograd
@@ -69,12 +68,13 @@ def even_pieces(size: int, largest: int) -> list[int]:
     return [low + 1] * longer + [low] * (count - longer)
 
 
+@lru_cache(maxsize=1024)
 def choose_register_tile(
     pixels: int | None,
     channels: int | None,
     lanes: int,
     target: CPUTarget,
-    counts: Sequence[int] = VECTOR_COUNTS,
+    counts: tuple[int, ...] = VECTOR_COUNTS,
 ) -> RegisterTile:
     """The tile of least cost for rows of `pixels` positions (None: known at run time) and
     `channels` output channels that lie together, of as many vectors as one of `counts`.

@@ -320,12 +320,12 @@ def panel_width(
     outputs: int,
     weight_bytes: int,
     target: CPUTarget,
-    counts: Sequence[int] = VECTOR_COUNTS,
+    counts: tuple[int, ...] = VECTOR_COUNTS,
 ) -> int:
     """Output channels of a panel of the weight: those of a register tile, if they divide them all;
     0 where the weight is small or none fits.  counts: vectors that a panel may have."""
     lanes = target.lanes(32)
-    fitting = [n for n in counts if outputs % (n * lanes) == 0]
+    fitting = tuple(n for n in counts if outputs % (n * lanes) == 0)
     if not fitting or weight_bytes <= _SMALL_WEIGHT:
         return 0
     return choose_register_tile(positions, outputs, lanes, target, fitting).vectors * lanes
