@@ -7,6 +7,7 @@ A sequence writes only into pages that no other uses, so that nothing is ever co
 
 from __future__ import annotations
 
+import heapq
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -30,12 +31,16 @@ class Sequence:
 
 
 class PagePool:
-    """Pages of rows; `users[p]` is how many sequences have tokens in page p."""
+    """Pages of rows; `users[p]` is how many sequences have tokens in page p.
+
+    The lowest free pages are taken first, so that a sequence mostly lies in pages in a row, which
+    attention reads in place.
+    """
 
     def __init__(self, pages: int, page_size: int) -> None:
         self.page_size = page_size
         self.users = np.zeros(pages, np.int64)
-        self._free = list(range(pages - 1, -1, -1))
+        self._free = list(range(pages))
 
     @property
     def available(self) -> int:
@@ -53,7 +58,7 @@ class PagePool:
                 f"the cache is full: {count} tokens need {missing} more pages of "
                 f"{self.page_size}, {len(self._free)} are free"
             )
-        pages = [self._free.pop() for _ in range(missing)]
+        pages = [heapq.heappop(self._free) for _ in range(missing)]
         self.users[pages] = 1
         rows = [np.arange(page * self.page_size, (page + 1) * self.page_size) for page in pages]
         added = np.concatenate([taken, *rows])[:count].astype(np.int64)
@@ -84,4 +89,5 @@ class PagePool:
 
     def _release(self, pages: np.ndarray) -> None:
         self.users[pages] -= 1
-        self._free += [int(page) for page in pages if not self.users[page]]
+        for page in pages[self.users[pages] == 0].tolist():
+            heapq.heappush(self._free, page)

@@ -14,9 +14,11 @@ from typing import Any
 
 import numpy as np
 
+from relax_mlir.dialects.aligned_arrays import aligned_copy, aligned_empty
 from relax_mlir.runtime import numpy_bridge as bridge
+from relax_mlir.runtime.kv_kernels import AttentionKernels, gathered, turned
 from relax_mlir.runtime.kv_pages import PagePool, Sequence
-from relax_mlir.runtime.rotary import rotate, rotations
+from relax_mlir.runtime.rotary import rotations, turns_neighbours
 
 __all__ = ["AttnKind", "PagedKVCache", "PagedKVCacheConfig", "RopeMode"]
 
@@ -76,14 +78,22 @@ class PagedKVCacheConfig:
             raise ValueError("with sliding windows keys move: rope_mode is NONE or INLINE")
 
 
+_Angles = tuple[np.ndarray, np.ndarray]
+"""The cosines and sines of pairs, (tokens, pairs) each."""
+
+
 @dataclass
 class _Step:
-    """The tokens that one forward computes: sequences, and where their new tokens are."""
+    """The tokens that one forward computes: sequences, and where their new tokens are.
+
+    angles: by which all layers rotate them, once the first one has asked.
+    """
 
     ids: list[int]
     starts: np.ndarray
     slots: np.ndarray
     positions: np.ndarray
+    angles: _Angles | None = None
 
     def rows(self, index: int) -> slice:
         return slice(int(self.starts[index]), int(self.starts[index + 1]))
@@ -105,10 +115,10 @@ class PagedKVCache:
         for kind in config.attn_kinds:
             # A compressed cache holds one row a token, whose leading part are the values.
             heads = 1 if kind == AttnKind.MLA else config.num_kv_heads
-            self._keys.append(np.zeros((rows, heads, config.qk_head_dim), dtype))
+            self._keys.append(aligned_empty((rows, heads, config.qk_head_dim), dtype))
             values = self._keys[-1][..., : config.v_head_dim]
             if kind != AttnKind.MLA:
-                values = np.zeros((rows, heads, config.v_head_dim), dtype)
+                values = aligned_empty((rows, heads, config.v_head_dim), dtype)
             self._values.append(values)
 
     # -- sequences ----------------------------------------------------------------------------
@@ -263,17 +273,17 @@ class PagedKVCache:
                 f"the step has {expected[0]} tokens and the cache {expected[1]} heads of queries, "
                 f"keys and values; got {qkv.shape[:2]}"
             )
-        ends = [config.num_qo_heads, config.num_qo_heads + config.num_kv_heads]
-        queries, keys, values = np.split(qkv.astype(np.float32), ends, axis=1)
+        own, first_key = self._layer(layer), config.num_qo_heads
+        first_value = first_key + config.num_kv_heads
+        queries, keys = qkv[:, :first_key], qkv[:, first_key:first_value]
         if config.rope_mode == RopeMode.NORMAL:
-            queries, keys = (self._rotated(rows, step.positions) for rows in (queries, keys))
-        own = self._layer(layer)
-        self._keys[own][step.slots], self._values[own][step.slots] = keys, values
-        out = np.empty((*queries.shape[:2], config.v_head_dim), np.float32)
-        for index, sequence_id in enumerate(step.ids):
-            rows, length = step.rows(index), len(self._sequences[sequence_id])
-            out[rows], _ = self._attend(own, index, queries[rows], length, scale, causal=True)
-        return out
+            parts = (range(first_key), range(first_key, first_value))
+            if step.angles is None:
+                step.angles = self._angles(step.positions)
+            queries, keys = self._turned(qkv, parts, step.angles)
+        self._keys[own][step.slots] = keys
+        self._values[own][step.slots] = qkv[:, first_value:]
+        return self._attend_all(own, queries, scale)
 
     def attention_with_shared_kv(
         self, layer: int, scale: float, q: np.ndarray, k: np.ndarray, v: np.ndarray
@@ -283,30 +293,62 @@ class PagedKVCache:
         `k` and `v` are that layer's for the step's tokens; nothing is stored.  In the mode NORMAL
         queries and keys are rotated already.
         """
-        step, own = self.step, self._layer(layer)
+        own = self._layer(layer)
         if self.config.attn_kinds[own] == AttnKind.MLA:
             raise ValueError(f"layer {layer} has a compressed cache, which other layers cannot use")
-        q = q.astype(np.float32)
-        out = np.empty((*q.shape[:2], self.config.v_head_dim), np.float32)
-        for index, sequence_id in enumerate(step.ids):
-            rows, length = step.rows(index), len(self._sequences[sequence_id])
-            fresh = (k[rows], v[rows])
-            out[rows], _ = self._attend(own, index, q[rows], length, scale, True, fresh)
-        return out
+        return self._attend_all(own, q, scale, (k, v))
+
+    def _attend_all(
+        self,
+        own: int,
+        queries: np.ndarray,
+        scale: float,
+        fresh: tuple[np.ndarray, np.ndarray] | None = None,
+    ) -> np.ndarray:
+        """Attention of the tokens of all sequences, each to its own sequence so far.
+
+        `fresh` are keys and values of the new tokens, in place of what is stored.
+        """
+        queries, results = queries.astype(np.float32, copy=False), list[np.ndarray]()
+        for index, sequence_id in enumerate(self.step.ids):
+            rows, sequence = self.step.rows(index), self._sequences[sequence_id]
+            new = None if fresh is None else (fresh[0][rows], fresh[1][rows])
+            given = self._read(own, index, queries[rows], len(sequence), new)
+            results.append(self._attend(own, sequence, scale, *given))
+        return results[0] if len(results) == 1 else np.concatenate(results)
+
+    def _attend(
+        self,
+        own: int,
+        sequence: Sequence,
+        scale: float,
+        queries: np.ndarray,
+        keys: np.ndarray,
+        values: np.ndarray,
+    ) -> np.ndarray:
+        """Attention of the last tokens of a sequence to those that each may see."""
+        kernels, count = self._kernels(own), len(queries)
+        in_order = sequence.draft is None
+        if in_order and self.config.attn_kinds[own] != AttnKind.MHA_SLIDING:
+            if count == 1:
+                return kernels.to_all(queries, keys, values, scale)
+            if count == len(keys):
+                return kernels.causal(queries, keys, values, scale)
+        return kernels.masked(queries, keys, values, scale, self._visible(own, sequence, count))
 
     def self_attention(
         self, scale: float, q: np.ndarray, k: np.ndarray, v: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """Attention of the step's tokens among themselves: (result, logarithms of the sums)."""
-        step = self.step
-        q, k, v = (rows.astype(np.float32) for rows in (q, k, v))
-        out = np.empty((*q.shape[:2], v.shape[-1]), np.float32)
+        step, key_heads = self.step, k.shape[1]
+        q, k, v = (rows.astype(np.float32, copy=False) for rows in (q, k, v))
+        sizes = (key_heads, q.shape[1] // key_heads, q.shape[2], v.shape[2])
+        kernels, out = AttentionKernels(*sizes), np.empty((*q.shape[:2], v.shape[-1]), np.float32)
         sums = np.empty(q.shape[:2], np.float32)
         for index in range(len(step.ids)):
             rows = step.rows(index)
-            count = rows.stop - rows.start
-            visible = np.tri(count, dtype=bool)
-            out[rows], sums[rows] = _attention(q[rows], k[rows], v[rows], scale, visible)
+            below = np.tri(rows.stop - rows.start, dtype=bool)
+            out[rows], sums[rows] = kernels.with_sums(q[rows], k[rows], v[rows], scale, below)
         return out, sums
 
     def cross_attention(
@@ -317,7 +359,7 @@ class PagedKVCache:
         In a step of one token a sequence these include the token itself, which was appended.
         """
         step, own = self.step, self._layer(layer)
-        q = q.astype(np.float32)
+        q = q.astype(np.float32, copy=False)
         out = np.zeros((*q.shape[:2], self._values[own].shape[-1]), np.float32)
         sums = np.full(q.shape[:2], -np.inf, np.float32)
         decodes = len(step.slots) == len(step.ids)
@@ -325,64 +367,79 @@ class PagedKVCache:
             rows, sequence = step.rows(index), self._sequences[sequence_id]
             length = len(sequence) - (0 if decodes else rows.stop - rows.start)
             if length:
-                result = self._attend(own, index, q[rows], length, scale, causal=False)
-                out[rows], sums[rows] = result
+                queries, keys, values = self._read(own, index, q[rows], length)
+                found = self._kernels(own).with_sums(queries, keys, values, scale, None)
+                out[rows], sums[rows] = found
         return out, sums
 
     def append_mla(self, layer: int, rows: np.ndarray) -> None:
         """Store the compressed rows, (tokens, size), of the step's tokens."""
         self._keys[self._layer(layer)][self.step.slots] = rows[:, None, :]
 
-    def _attend(
+    def _read(
         self,
         own: int,
         index: int,
         queries: np.ndarray,
         length: int,
-        scale: float,
-        causal: bool,
         fresh: tuple[np.ndarray, np.ndarray] | None = None,
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Attention of a sequence's new tokens to its first `length` tokens.
-
-        `fresh` are keys and values of the new tokens, in place of what is stored.
-        """
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """(queries, keys, values) of a sequence's new tokens and of its first `length` ones, in
+        float32 and rotated where attention rotates; not to be written."""
         step = self.step
         sequence, positions = self._sequences[step.ids[index]], step.positions[step.rows(index)]
-        slots = sequence.slots[:length]
-        keys = self._keys[own][slots].astype(np.float32, copy=False)
-        values = self._values[own][slots].astype(np.float32, copy=False)
-        past = len(sequence) - len(positions)
+        slots, past = sequence.slots[:length], len(sequence) - len(positions)
+        keys = self._rows(self._keys[own], slots)
+        latent = self.config.attn_kinds[own] == AttnKind.MLA
+        values = keys if latent else self._rows(self._values[own], slots)
         if fresh is not None:
+            keys, values = aligned_copy(keys), aligned_copy(values)
             keys[past:], values[past:] = fresh
         if self.config.rope_mode == RopeMode.INLINE:
             at = np.concatenate([np.arange(min(past, length)), positions[: max(0, length - past)]])
-            keys, queries = self._rotated(keys, at), self._rotated(queries, positions)
-        visible = self._visible(own, sequence, len(queries)) if causal else None
-        return _attention(queries, keys, values, scale, visible)
+            (keys,) = self._turned(keys, (range(keys.shape[1]),), self._angles(at))
+            turns = self._angles(positions)
+            (queries,) = self._turned(queries, (range(queries.shape[1]),), turns)
+        return queries, keys, values
 
-    def _visible(self, own: int, sequence: Sequence, count: int) -> np.ndarray | None:
-        """Which tokens each of the last `count` attends to; None for all."""
+    @staticmethod
+    def _rows(stored: np.ndarray, slots: np.ndarray) -> np.ndarray:
+        """Stored rows in float32: the memory itself where they lie there one behind the other."""
+        first, count = int(slots[0]), len(slots)
+        in_a_row = bool((np.diff(slots) == 1).all())
+        if stored.dtype == np.float32 and in_a_row:
+            return stored[first : first + count]
+        return gathered(stored, slots)
+
+    def _kernels(self, own: int) -> AttentionKernels:
+        config = self.config
+        latent = config.attn_kinds[own] == AttnKind.MLA
+        key_heads = 1 if latent else config.num_kv_heads
+        group = config.num_qo_heads // key_heads
+        return AttentionKernels(key_heads, group, config.qk_head_dim, config.v_head_dim, latent)
+
+    def _visible(self, own: int, sequence: Sequence, count: int) -> np.ndarray:
+        """Which tokens of a sequence each of its last `count` attends to."""
         length = len(sequence)
         past = length - count
-        sliding = self.config.attn_kinds[own] == AttnKind.MHA_SLIDING
-        if count == 1 and not sliding:
-            return None
         mask = np.tri(count, length, past, dtype=bool)
         if sequence.draft is not None:
             mask[:, past:] = _ancestors(sequence.draft)
-        if sliding:
+        if self.config.attn_kinds[own] == AttnKind.MHA_SLIDING:
             mask &= ~np.tri(count, length, past - self.config.layer_window, dtype=bool)
         return mask
 
-    def _rotated(self, rows: np.ndarray, positions: np.ndarray) -> np.ndarray:
+    def _angles(self, positions: np.ndarray) -> _Angles:
         config = self.config
-        size = config.rotary_dim or config.qk_head_dim
-        scaled = positions * config.rope_scale
-        turned = rotations(
-            scaled, size, config.rope_theta, config.rope_scaling, config.rope_factors
-        )
-        return rotate(rows, *turned, config.rope_scaling)
+        size, scaled = config.rotary_dim or config.qk_head_dim, positions * config.rope_scale
+        theta, scaling, factors = config.rope_theta, config.rope_scaling, config.rope_factors
+        return rotations(scaled, size, theta, scaling, factors)
+
+    def _turned(
+        self, rows: np.ndarray, parts: tuple[range, ...], angles: _Angles
+    ) -> list[np.ndarray]:
+        """Ranges of the heads of rows, rotated by the angles of their tokens."""
+        return turned(rows, parts, *angles, turns_neighbours(self.config.rope_scaling))
 
     def _layer(self, layer: int) -> int:
         own = layer - self.config.first_layer
@@ -395,63 +452,6 @@ class PagedKVCache:
         slots = self._find(sequence_id).slots[start:end]
         keys = np.stack([layer[slots] for layer in self._keys])
         return keys, np.stack([layer[slots] for layer in self._values])
-
-
-_CHUNK = 1 << 20
-"""Scores that are computed at a time: 4 MiB of them stay in a core's cache."""
-
-
-def _attention(
-    queries: np.ndarray,
-    keys: np.ndarray,
-    values: np.ndarray,
-    scale: float,
-    visible: np.ndarray | None,
-) -> tuple[np.ndarray, np.ndarray]:
-    """(weighted values, logarithm to the base 2 of the sums of weights), as TVM's kernels give.
-
-    queries: (n, query heads, size); keys, values: (m, key heads, size); several query heads share a
-    key head.  visible: (n, m).
-    """
-    count, heads, _ = queries.shape
-    result = np.empty((count, heads, values.shape[-1]), np.float32)
-    sums = np.empty((count, heads), np.float32)
-    step = max(1, _CHUNK // max(1, heads * len(keys)))
-    for start in range(0, count, step):
-        rows = slice(start, start + step)
-        seen, length = None, len(keys)
-        if visible is not None:
-            seen = visible[rows]
-            length = int(np.flatnonzero(seen.any(axis=0))[-1]) + 1
-            seen = seen[:, :length]
-        found = _attention_of(queries[rows], keys[:length], values[:length], scale, seen)
-        result[rows], sums[rows] = found
-    return result, sums
-
-
-def _attention_of(
-    queries: np.ndarray,
-    keys: np.ndarray,
-    values: np.ndarray,
-    scale: float,
-    visible: np.ndarray | None,
-) -> tuple[np.ndarray, np.ndarray]:
-    count, heads, _ = queries.shape
-    shared = keys.shape[1]
-    grouped = queries.reshape(count, shared, heads // shared, -1).transpose(1, 2, 0, 3)
-    scores = np.matmul(grouped * np.float32(scale), keys.transpose(1, 2, 0)[:, None])
-    if visible is not None:
-        np.copyto(scores, -np.inf, where=~visible)
-    largest = scores.max(axis=-1, keepdims=True)
-    scores -= largest
-    weights = np.exp(scores, out=scores)
-    total = weights.sum(axis=-1, keepdims=True)
-    result = np.matmul(weights, values.transpose(1, 0, 2)[:, None]) / total
-    logarithms = (largest + np.log(total))[..., 0] / np.float32(np.log(2))
-    return (
-        result.transpose(2, 0, 1, 3).reshape(count, heads, -1),
-        logarithms.transpose(2, 0, 1).reshape(count, heads),
-    )
 
 
 def _depths(parents: np.ndarray) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Rotary position embeddings (Su et al., "RoFormer", 2021) in numpy: angles, and rotating by them.
+"""Rotary position embeddings (Su et al., "RoFormer", 2021) in numpy: their angles.
 
 `scaling` is what models' configurations say of stretching them to longer texts: a dictionary with
 `rope_type`, one of "default" (or none), "gptj", "llama3", "llama4", "longrope", "yarn".
@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["ROPE_TYPES", "rotate", "rotations"]
+__all__ = ["ROPE_TYPES", "rotations", "turns_neighbours"]
 
 _Frequencies = Callable[[np.ndarray, float, Mapping[str, Any]], np.ndarray]
 
@@ -61,7 +61,6 @@ _FREQUENCIES: dict[str, _Frequencies] = {
     "yarn": _yarn,
 }
 _INTERLEAVED = ("gptj", "llama4")
-"""Those that rotate neighbouring elements, (0, 1), (2, 3), ...; the others rotate halves."""
 
 ROPE_TYPES = tuple(_FREQUENCIES)
 
@@ -98,17 +97,6 @@ def _attention_factor(scaling: Mapping[str, Any]) -> float:
     return math.sqrt(1 + math.log(stretch) / math.log(original)) if stretch > 1 else 1.0
 
 
-def rotate(
-    rows: np.ndarray, cosine: np.ndarray, sine: np.ndarray, scaling: Mapping[str, Any]
-) -> np.ndarray:
-    """Rotate the leading elements of the last axis of `(tokens, heads, size)`; the rest stays."""
-    half = cosine.shape[-1]
-    cosine, sine = cosine[:, None, :], sine[:, None, :]
-    rotated = rows.copy()
-    if scaling.get("rope_type") in _INTERLEAVED:
-        first, second = slice(0, 2 * half, 2), slice(1, 2 * half, 2)
-    else:
-        first, second = slice(0, half), slice(half, 2 * half)
-    rotated[..., first] = rows[..., first] * cosine - rows[..., second] * sine
-    rotated[..., second] = rows[..., second] * cosine + rows[..., first] * sine
-    return rotated
+def turns_neighbours(scaling: Mapping[str, Any]) -> bool:
+    """Whether pairs are neighbouring elements, (0, 1), (2, 3), ...; the others are halves."""
+    return scaling.get("rope_type") in _INTERLEAVED
