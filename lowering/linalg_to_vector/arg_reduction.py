@@ -1,30 +1,36 @@
 """Reductions that find a position: argmax and argmin along a contiguous dimension.
 
 Every lane keeps its best value and where it was; at the end the best value of all lanes is found,
-and among the lanes that hold it the first (or last) position.  A NaN is better than any number, the
-first one counts, as in numpy.  `let_nan_win` gives the scalar body the same rule, so that all
+and among the lanes that hold it the first (or last) position.  Of long rows only the block of
+vectors is kept, and the block that holds the best value is searched at the end: half the
+instructions.  A NaN is better than any number, the first one counts, as in numpy; a long row that
+has one is gone through again.  `let_nan_win` gives the scalar body the same rule, so that all
 strategies agree.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 from relax_mlir.lowering.linalg_to_vector.body import narrowed, wide_type, widened
 from relax_mlir.lowering.linalg_to_vector.builder import Builder, Index, defining_op
 from relax_mlir.lowering.linalg_to_vector.cpu_target import CPUTarget
 from relax_mlir.lowering.linalg_to_vector.loop_nest import ONE, ZERO, Access, LoopNest
+from relax_mlir.lowering.linalg_to_vector.register_transpose import lane_totals
 from relax_mlir.mlir import ir
 
 __all__ = ["ArgReduction", "emit_arg_reduction", "let_nan_win", "plan_arg_reduction"]
 
 _UNROLL = 4
+# Vectors in a block, and the fewest blocks of a row that pay for the search of one.
+_BLOCK, _LEAST_BLOCKS = 4, 2
 # Predicates: which side of a comparison is the better one.
 _FLOAT_BETTER = {2: "max", 4: "min"}  # ogt, olt
 _INT_BETTER = {4: "max", 2: "min"}  # sgt, slt
-_FLOAT = {"oeq": 1, "olt": 4, "ogt": 2, "ult": 11, "ugt": 9, "ule": 12, "uge": 10, "ord": 7,
-          "uno": 14}  # fmt: skip
-_INT = {"slt": 2, "sle": 3, "sgt": 4, "sge": 5, "eq": 0}
+_FLOAT = {"oeq": 1, "olt": 4, "ogt": 2, "ole": 5, "oge": 3, "ult": 11, "ugt": 9, "ule": 12,
+          "uge": 10, "ord": 7, "uno": 14}  # fmt: skip
+_INT = {"slt": 2, "sle": 3, "sgt": 4, "sge": 5, "eq": 0, "ne": 1}
 
 
 @dataclass(frozen=True)
@@ -245,6 +251,20 @@ class _Emitter:
             self._emit_rows(dims[1:], moved)
 
     def _emit_row(self, accesses: list[Access]) -> None:
+        b = self.b
+        long = b.at_least(self.extents[self.plan.dim], _LEAST_BLOCKS * _BLOCK * self.plan.lanes)
+        if isinstance(long, bool):
+            left = self._emit_by_blocks(accesses) if long else True
+        else:
+
+            def by_blocks() -> list[ir.Value]:
+                left = self._emit_by_blocks(accesses)
+                return [b.scalar(left, b.i1) if isinstance(left, bool) else left]
+
+            left = b.choose(long, by_blocks, lambda: [b.scalar(True, b.i1)], [b.i1])[0]
+        b.when(left, partial(self._emit_by_lanes, accesses))
+
+    def _emit_by_lanes(self, accesses: list[Access]) -> None:
         b, plan = self.b, self.plan
         extent = self.extents[plan.dim]
         lowest = self._lowest()
@@ -296,13 +316,14 @@ class _Emitter:
         steps = ir.DenseElementsAttr.get(
             [ir.IntegerAttr.get(self.index, lane) for lane in range(lanes)], self.indices
         )
-        start = (
-            b.scalar(position, self.index)
-            if isinstance(position, int)
-            else b.op("arith.index_cast", self.index, [position])
-        )
         counted = b.constant(self.indices, steps)
-        return b.op("arith.addi", self.indices, [b.broadcast(start, lanes), counted])
+        start = b.broadcast(self._as_place(position), lanes)
+        return b.op("arith.addi", self.indices, [start, counted])
+
+    def _as_place(self, position: Index) -> ir.Value:
+        if isinstance(position, int):
+            return self.b.scalar(position, self.index)
+        return self.b.op("arith.index_cast", self.index, [position])
 
     def _better(
         self,
@@ -340,6 +361,105 @@ class _Emitter:
         number = _compare(b, "arith.cmpf", _FLOAT["ord"], value, value)
         return b.op("arith.andi", lost.type, [lost, number])
 
+    # Blocks
+
+    def _emit_by_blocks(self, accesses: list[Access]) -> ir.Value | bool:
+        """Find the best number of a row; whether there is a NaN, which it is not."""
+        b, plan = self.b, self.plan
+        extent, size = self.extents[plan.dim], plan.lanes * _BLOCK
+        carried = [
+            b.broadcast(self._lowest(), plan.lanes),
+            b.broadcast(b.scalar(0, self.index), plan.lanes),
+        ]
+        if self.is_float:
+            carried.append(b.zero(b.vector_type(plan.lanes, b.i1)))
+        step = partial(self._block, accesses)
+        end = b.round_down(extent, size)
+        carried = b.carried_loop(0, end, size, carried, step)
+        if end != extent:  # what is left, together with what it needs to be a block
+            carried = step(b.sub(extent, size), carried)
+        value, place, *unordered = carried
+        self._search(accesses, value, place)
+        if not unordered:
+            return False
+        word = self._word(unordered[0])
+        return _compare(b, "arith.cmpi", _INT["ne"], word, b.scalar(0, word.type))
+
+    def _block(
+        self, accesses: list[Access], position: Index, carried: list[ir.Value]
+    ) -> list[ir.Value]:
+        """The better of what was found so far and a block: per lane the value and the block."""
+        b, lanes = self.b, self.plan.lanes
+        value, place, *unordered = carried
+        loaded = [self._loaded(accesses, b.add(position, v * lanes), lanes) for v in range(_BLOCK)]
+        best = loaded[0]
+        for other in loaded[1:]:
+            best = self._better_number(best, other)
+        taken = self._is_beaten(value, best)
+        start = b.broadcast(self._as_place(position), lanes)
+        result = [
+            b.op("arith.select", value.type, [taken, best, value]),
+            b.op("arith.select", place.type, [taken, start, place]),
+        ]
+        for mask in unordered:
+            for pair in zip(loaded[::2], loaded[1::2], strict=True):
+                either = _compare(b, "arith.cmpf", _FLOAT["uno"], *pair)
+                mask = b.op("arith.ori", mask.type, [mask, either])
+            result.append(mask)
+        return result
+
+    def _loaded(self, accesses: list[Access], position: Index, lanes: int) -> ir.Value:
+        b, access = self.b, accesses[self.plan.value]
+        assert access.view is not None
+        return widened(b, b.load(access.view, b.add(access.base, position), lanes), lanes)
+
+    def _is_beaten(self, value: ir.Value, other: ir.Value) -> ir.Value:
+        """Whether a number that comes later, `other`, replaces `value`."""
+        equal = "e" if self.plan.last else "t"
+        less = "l" if self.plan.kind == "max" else "g"
+        if self.is_float:
+            return _compare(self.b, "arith.cmpf", _FLOAT[f"o{less}{equal}"], value, other)
+        return _compare(self.b, "arith.cmpi", _INT[f"s{less}{equal}"], value, other)
+
+    def _better_number(self, one: ir.Value, other: ir.Value) -> ir.Value:
+        beaten = self._is_beaten(one, other)
+        return self.b.op("arith.select", one.type, [beaten, other, one])
+
+    def _search(self, accesses: list[Access], value: ir.Value, place: ir.Value) -> None:
+        """Find the best of all lanes in the block where it is, and store both."""
+        b, plan = self.b, self.plan
+        best = lane_totals(b, [value], self._better_number)[0]
+        equal = self._equal(value, b.broadcast(best, plan.lanes))
+        worst = b.broadcast(b.scalar(self.worst, self.index), plan.lanes)
+        starts = b.op("arith.select", place.type, [equal, place, worst])
+        join = f"arith.{'max' if plan.last else 'min'}si"
+        start = lane_totals(b, [starts], lambda x, y: b.op(join, x.type, [x, y]))[0]
+        size = plan.lanes * _BLOCK
+        block = self._loaded(accesses, b.op("arith.index_cast", b.index_type, [start]), size)
+        offset = self._bit(self._word(self._equal(block, b.broadcast(best, size))), size)
+        self._store_value(accesses, best)
+        index = b.op("arith.addi", self.index, [start, offset])
+        self._store_index(accesses[plan.index_out], index)
+
+    def _word(self, mask: ir.Value) -> ir.Value:
+        """The lanes of a mask as the bits of an integer."""
+        b = self.b
+        word = ir.IntegerType.get_signless(ir.VectorType(mask.type).shape[0])
+        whole = b.op("vector.bitcast", b.vector_type(1, word), [mask])
+        position = {"static_position": ir.DenseI64ArrayAttr.get([0])}
+        return b.op("vector.extract", word, [whole], position)
+
+    def _bit(self, word: ir.Value, size: int) -> ir.Value:
+        """Number of the first set bit of a word, or of the last one, as a position."""
+        b, last = self.b, self.plan.last
+        count = b.op("math.ctlz" if last else "math.cttz", word.type, [word])
+        if last:
+            count = b.op("arith.subi", word.type, [b.scalar(size - 1, word.type), count])
+        width = self.index.width
+        if size == width:
+            return count
+        return b.op("arith.trunci" if size > width else "arith.extui", self.index, [count])
+
     def _finish(
         self, accesses: list[Access], values: list[ir.Value], indices: list[ir.Value]
     ) -> None:
@@ -354,18 +474,26 @@ class _Emitter:
             places.append(b.op("arith.select", self.indices, [holds, place, worst]))
         kind = "maxsi" if plan.last else "minsi"
         place = self._join(f"arith.{kind}", kind, places)
-        out = accesses[plan.value_out]
-        assert out.view is not None
-        element = self.nest.operands[plan.value_out].element_type
-        b.store(narrowed(b, best, element, 1), out.view, out.base)
+        self._store_value(accesses, best)
         self._store_index(accesses[plan.index_out], place)
 
+    def _equal(self, value: ir.Value, best: ir.Value) -> ir.Value:
+        if self.is_float:
+            return _compare(self.b, "arith.cmpf", _FLOAT["oeq"], value, best)
+        return _compare(self.b, "arith.cmpi", _INT["eq"], value, best)
+
     def _holds(self, value: ir.Value, best: ir.Value) -> ir.Value:
+        equal = self._equal(value, best)
         if not self.is_float:
-            return _compare(self.b, "arith.cmpi", _INT["eq"], value, best)
-        equal = _compare(self.b, "arith.cmpf", _FLOAT["oeq"], value, best)
+            return equal
         is_nan = _compare(self.b, "arith.cmpf", _FLOAT["uno"], value, value)
         return self.b.op("arith.ori", equal.type, [equal, is_nan])
+
+    def _store_value(self, accesses: list[Access], best: ir.Value) -> None:
+        out = accesses[self.plan.value_out]
+        assert out.view is not None
+        element = self.nest.operands[self.plan.value_out].element_type
+        self.b.store(narrowed(self.b, best, element, 1), out.view, out.base)
 
     def _store_index(self, access: Access, place: ir.Value) -> None:
         b = self.b

@@ -35,7 +35,7 @@ NUMPY: dict[str, Callable[..., np.ndarray]] = {
 }
 TAKES = {"rows": ((M, 33), 0), "middle": ((4, M, N), 1), "last": ((4, N, M), 2)}
 ARGS = ("float32", "float16", "int8", "int64")
-ARG_SHAPES = [(7, 1), (7, 16), (3, 100), (2, 3, 129)]
+ARG_SHAPES = [(7, 1), (7, 16), (3, 100), (2, 3, 129), (6, 300)]
 
 
 def _sizes(shape: Sequence[Any], n: int, m: int) -> list[int]:
@@ -117,10 +117,12 @@ def test_arg_reduction(kind: str, dtype: str) -> None:
                 np.testing.assert_array_equal(got, getattr(np, f"arg{kind}")(x, axis))
 
 
-@pytest.mark.parametrize("size", [1, 2, 15, 16, 17, 63, 64, 65, 200])
+@pytest.mark.parametrize("size", [1, 2, 15, 16, 17, 63, 64, 65, 127, 128, 129, 200, 1000])
 def test_argmax_dynamic(size: int) -> None:
     x = np.random.default_rng(size).standard_normal((5, size)).astype("float32")
     x[1] = -np.inf
+    x[2, size // 2 :] = np.nan
+    x[3] = np.round(x[3])  # several of the largest
     np.testing.assert_array_equal(_run("argmax_dynamic", x), x.argmax(1))
 
 

@@ -53,6 +53,21 @@ def test_logical_reductions() -> None:
     check(lambda v: topi.any(v, 1), lambda v: v.any(1), x)
 
 
+@pytest.mark.parametrize("columns", [40, 131, 700])
+@pytest.mark.parametrize("dtype", ["int32", "float32", "float64"])
+@pytest.mark.parametrize("name", ["argmax", "argmin"])
+def test_the_last_of_equal_elements(name: str, dtype: str, columns: int) -> None:
+    """Rows of one vector, and of blocks of them with a rest; all of the fourth are equal."""
+    x = draw(4, columns, seed=columns).round().astype(dtype)
+    x[3] = 2
+    find = getattr(np, name)
+    check(
+        lambda v: getattr(topi, name)(v, 1, select_last_index=True),
+        lambda v: (columns - 1 - find(v[:, ::-1], 1)).astype("int32"),
+        x,
+    )
+
+
 def test_extremes_of_infinities_and_nan() -> None:
     x = np.full((3, 20), -np.inf, "float32")
     x[1, 7], x[2, 3] = 1.0, np.nan
