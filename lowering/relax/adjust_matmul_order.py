@@ -13,6 +13,7 @@ from relax_mlir.lowering.passes import ModuleState, Pass, register_pass
 from relax_mlir.lowering.relax.functions import (
     attributes_of_function,
     entry_block,
+    named,
     relax_functions,
     walk,
 )
@@ -42,8 +43,8 @@ class AdjustMatmulOrder(Pass):
     def run(self, state: ModuleState) -> None:
         for function in relax_functions(state):
             known = _known_values(function)
-            for op in list(walk(function)):
-                if op.name == "relax.matmul" and _is_plain(op):
+            for op in named(function, "relax.matmul"):
+                if _is_plain(op):
                     _regroup(op, known)
 
 

@@ -9,7 +9,7 @@ from relax_mlir.dialects.relax.calls import outputs_of
 from relax_mlir.dialects.relax.spec import SPECS, build
 from relax_mlir.dialects.variadic import create
 from relax_mlir.lowering.passes import ModuleState, Pass, register_pass
-from relax_mlir.lowering.relax.functions import relax_functions, walk
+from relax_mlir.lowering.relax.functions import named, relax_functions
 from relax_mlir.lowering.relax.rewriting import replace, unnamed
 from relax_mlir.mlir import ir
 
@@ -34,8 +34,8 @@ class CallTIRRewrite(Pass):
 
     def run(self, state: ModuleState) -> None:
         for function in relax_functions(state):
-            for op in list(walk(function)):
-                if op.name in _CALLS and op.parent.operation.name != "relax.dataflow":
+            for op in named(function, *_CALLS):
+                if op.parent.operation.name != "relax.dataflow":
                     _rewrite(op)
 
 

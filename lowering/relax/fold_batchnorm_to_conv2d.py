@@ -11,7 +11,7 @@ from relax_mlir.dialects.relax.constants import read_constant
 from relax_mlir.dialects.relax.spec import attributes_of
 from relax_mlir.lowering.passes import ModuleState, Pass, register_pass
 from relax_mlir.lowering.relax.constant_values import batch_norm_terms
-from relax_mlir.lowering.relax.functions import relax_functions, walk
+from relax_mlir.lowering.relax.functions import named, relax_functions
 from relax_mlir.lowering.relax.rewriting import (
     OperatorWriter,
     defining,
@@ -34,9 +34,8 @@ class FoldBatchnormToConv2D(Pass):
 
     def run(self, state: ModuleState) -> None:
         for function in relax_functions(state):
-            for op in list(walk(function)):
-                if op.name == "relax.nn_batch_norm":
-                    _fold(op, state)
+            for op in named(function, "relax.nn_batch_norm"):
+                _fold(op, state)
 
 
 def _fold(norm: ir.Operation, state: ModuleState) -> None:

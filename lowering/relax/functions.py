@@ -109,6 +109,12 @@ def walk(op: ir.Operation) -> Iterator[ir.Operation]:
                 yield from walk(child)
 
 
+def named(op: ir.Operation, *names: str) -> list[ir.Operation]:
+    """The operations of these names inside `op`, for a rewrite of each: listed before the first,
+    which may erase operations of other names behind it, whose names can be asked no more."""
+    return [child for child in walk(op) if child.name in names]
+
+
 def references(op: ir.Operation) -> set[str]:
     """The functions that the operations inside `op` refer to by name."""
     found: set[str] = set()

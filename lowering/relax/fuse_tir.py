@@ -13,10 +13,10 @@ from relax_mlir.lowering.relax.functions import (
     attributes_of_function,
     callee_of,
     is_private,
+    named,
     prim_functions,
     relax_functions,
     symbol_name,
-    walk,
 )
 from relax_mlir.lowering.relax.fused_body import FusedBody, Unsupported, read_body
 from relax_mlir.lowering.relax.fused_prim_func import build_prim_function
@@ -49,8 +49,8 @@ class FuseTIR(Pass):
         if not fused:
             return
         for function in relax_functions(state):
-            for op in list(walk(function)):
-                if op.name == "relax.call" and callee_of(op) in fused:
+            for op in named(function, "relax.call"):
+                if callee_of(op) in fused:
                     _call_kernel(op)
             canonicalize_function(function)
         if any(not is_private(function) for function in state.functions()):

@@ -17,6 +17,7 @@ from relax_mlir.lowering.relax.functions import (
     entry_block,
     functions_by_name,
     is_private,
+    named,
     operations,
     references,
     relax_functions,
@@ -65,8 +66,8 @@ def _inline_into(function: ir.Operation, inlinable: dict[str, ir.Operation]) -> 
     pending = True
     while pending:
         pending = False
-        for op in list(walk(function)):
-            if op.name == "relax.call" and callee_of(op) in inlinable:
+        for op in named(function, "relax.call"):
+            if callee_of(op) in inlinable:
                 _inline(op, inlinable[callee_of(op)])
                 pending = True
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from relax_mlir.dialects.relax.spec import SPECS, attributes_of, build, operand_groups
 from relax_mlir.lowering.passes import ModuleState, Pass, register_pass
-from relax_mlir.lowering.relax.functions import relax_functions, walk
+from relax_mlir.lowering.relax.functions import named, relax_functions
 from relax_mlir.lowering.relax.rewriting import replace
 from relax_mlir.mlir import ir
 
@@ -27,9 +27,8 @@ class LowerRuntimeBuiltin(Pass):
 
     def run(self, state: ModuleState) -> None:
         for function in relax_functions(state):
-            for op in list(walk(function)):
-                if op.name in _BUILTINS:
-                    _rewrite(op, _BUILTINS[op.name])
+            for op in named(function, *_BUILTINS):
+                _rewrite(op, _BUILTINS[op.name])
 
 
 def _rewrite(op: ir.Operation, name: str) -> None:

@@ -8,7 +8,7 @@ from relax_mlir.dialects import dims as dim_algebra
 from relax_mlir.dialects.relax.layout_transform import transformed_dims
 from relax_mlir.dialects.relax.spec import SPECS, attributes_of, build
 from relax_mlir.lowering.passes import ModuleState, Pass, register_pass
-from relax_mlir.lowering.relax.functions import relax_functions, walk
+from relax_mlir.lowering.relax.functions import named, relax_functions
 from relax_mlir.lowering.relax.index_maps import compose, is_identity
 from relax_mlir.lowering.relax.rewriting import defining, dims_of, erase_dead, replace
 from relax_mlir.mlir import ir
@@ -26,9 +26,8 @@ class OptimizeLayoutTransform(Pass):
 
     def run(self, state: ModuleState) -> None:
         for function in relax_functions(state):
-            for op in list(walk(function)):
-                if op.name == _NAME:
-                    _optimize(op)
+            for op in named(function, _NAME):
+                _optimize(op)
 
 
 def _optimize(op: ir.Operation) -> None:

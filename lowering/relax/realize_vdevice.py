@@ -10,6 +10,7 @@ from relax_mlir.dialects.variadic import create
 from relax_mlir.lowering.passes import ModuleState, Pass, register_pass
 from relax_mlir.lowering.relax.functions import (
     entry_block,
+    named,
     relax_functions,
     terminator,
     walk,
@@ -233,7 +234,7 @@ def _placed_like(kind: ir.Type, other: ir.Type) -> ir.Type:
 
 def _drop_casts(function: ir.Operation) -> None:
     """Casts that said no more than the device now say nothing."""
-    for op in list(walk(function)):
-        if op.name == _CAST and op.operands[0].type == op.results[0].type:
+    for op in named(function, _CAST):
+        if op.operands[0].type == op.results[0].type:
             op.results[0].replace_all_uses_with(op.operands[0])
             op.erase()

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from relax_mlir.dialects.relax import types
 from relax_mlir.lowering.passes import ModuleState, Pass, register_pass
-from relax_mlir.lowering.relax.functions import relax_functions, walk
+from relax_mlir.lowering.relax.functions import named, relax_functions
 from relax_mlir.mlir import ir
 
 
@@ -17,9 +17,8 @@ class RemoveRedundantReshape(Pass):
 
     def run(self, state: ModuleState) -> None:
         for function in relax_functions(state):
-            for op in list(walk(function)):
-                if op.name == "relax.reshape":
-                    _simplify(op)
+            for op in named(function, "relax.reshape"):
+                _simplify(op)
 
 
 def _simplify(op: ir.Operation) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from relax_mlir.dialects.relax.spec import attributes_of
 from relax_mlir.lowering.passes import ModuleState, Pass, register_pass
-from relax_mlir.lowering.relax.functions import relax_functions, walk
+from relax_mlir.lowering.relax.functions import named, relax_functions
 from relax_mlir.lowering.relax.rewriting import (
     OperatorWriter,
     defining,
@@ -29,9 +29,8 @@ class ReorderTakeAfterMatmul(Pass):
 
     def run(self, state: ModuleState) -> None:
         for function in relax_functions(state):
-            for op in list(walk(function)):
-                if op.name == "relax.matmul":
-                    _reorder(op)
+            for op in named(function, "relax.matmul"):
+                _reorder(op)
 
 
 def _reorder(op: ir.Operation) -> None:

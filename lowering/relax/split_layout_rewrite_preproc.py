@@ -15,6 +15,7 @@ from relax_mlir.lowering.relax.functions import (
     callee_of,
     entry_block,
     is_private,
+    named,
     prim_functions,
     references,
     relax_functions,
@@ -49,8 +50,8 @@ class SplitLayoutRewritePreproc(Pass):
             if marked:
                 parts[name] = _split(state, kernel, marked)
         for function in relax_functions(state):
-            for op in list(walk(function)):
-                if op.name == "relax.call_tir" and callee_of(op) in parts:
+            for op in named(function, "relax.call_tir"):
+                if callee_of(op) in parts:
                     _call_parts(op, parts[callee_of(op)])
         used = set[str]().union(*(references(f) for f in state.functions()))
         for name, kernel in prim_functions(state).items():
