@@ -50,3 +50,15 @@ def test_tiles_of_blocks_leave_the_cache_to_a_panel_of_b(target: CPUTarget, heig
     tile = choose_tile(1024, 1024, lanes, target, in_blocks=True)
     assert (tile.rows, tile.vectors) == (height, 2)
     assert choose_tile(1024, lanes, lanes, target, in_blocks=True).vectors == 1
+
+
+@pytest.mark.parametrize("rows", [64, 512, 1024, None])
+@pytest.mark.parametrize("columns", [64, 512, 1024, None])
+@pytest.mark.parametrize("in_blocks", [False, True])
+def test_slow_products_have_accumulators_enough(
+    rows: int | None, columns: int | None, in_blocks: bool
+) -> None:
+    """Two units of latency six are busy with twelve products in flight, and some to spare."""
+    tile = choose_tile(rows, columns, 16, AVX512, in_blocks, chains=16)
+    assert tile.rows * tile.vectors >= 16
+    assert tile.blocked_rows * tile.vectors >= 16

@@ -53,14 +53,20 @@ class FetchedAhead:
 
 # So many steps of a tile may ask for the same vector: it costs them little, and more tiles share.
 _STEPS_A_VECTOR = 4
+# A single tile reads its block once, and nothing waits for the next one: what lies this many
+# elements ahead (32 KiB of float32) comes 3 per cent faster from memory than what is 600 KB away.
+_FARTHEST = 8192
 
 
 def fetched_ahead(b: Builder, block: int, vectors: int, tile: Index, tiles: int) -> FetchedAhead:
     """What tile number `tile` of `tiles`, which all read the same block of B, fetches of the next.
 
-    They share it evenly: memory is slower than tiles that each fetch a vector at every step.
+    They share it evenly: memory is slower than tiles that each fetch a vector at every step.  A
+    single tile fetches from the same block until it comes to its end.
     block: elements of the block, behind which the next one begins; its rows have so many vectors.
     """
+    if tiles == 1:
+        return FetchedAhead(min(block, _FARTHEST), 1, vectors)
     parts = 1 << (min(tiles, _STEPS_A_VECTOR * vectors).bit_length() - 1)
     start = b.mul(b.minimum(tile, parts - 1), block // parts)
     return FetchedAhead(b.add(start, block), parts, -(-vectors // parts))
