@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from relax_mlir.dialects.names import name_location
 from relax_mlir.dialects.relax import types
-from relax_mlir.dialects.variadic import create
 from relax_mlir.lowering.passes import ModuleState, Pass, register_pass
 from relax_mlir.lowering.relax.functions import (
     argument_attributes,
@@ -20,7 +19,7 @@ from relax_mlir.lowering.relax.functions import (
     unique_name,
     walk,
 )
-from relax_mlir.lowering.relax.rewriting import OperatorWriter
+from relax_mlir.lowering.relax.rewriting import OperatorWriter, call_with
 from relax_mlir.lowering.relax.substitute import returned_types, set_function_type
 from relax_mlir.mlir import ir
 
@@ -64,16 +63,7 @@ def _expand_call(call: ir.Operation) -> None:
         return [leaf for i in range(len(fields)) for leaf in leaves(write.field(value, i))]
 
     operands = [leaf for value in call.operands for leaf in leaves(value)]
-    with ir.InsertionPoint(call):
-        new = create(
-            "relax.call",
-            [call.results[0].type],
-            operands,
-            {"callee": call.attributes["callee"]},
-            loc=call.location,
-        )
-    call.results[0].replace_all_uses_with(new.result)
-    call.erase()
+    call_with(call, operands)
 
 
 def _expand_parameters(function: ir.Operation) -> None:

@@ -115,6 +115,21 @@ def named(op: ir.Operation, *names: str) -> list[ir.Operation]:
     return [child for child in walk(op) if child.name in names]
 
 
+def producers(op: ir.Operation, inside: set[ir.Operation]) -> list[ir.Operation]:
+    """The operations of `inside` that an operation, or one in its regions, uses; each once."""
+    found: dict[ir.Operation, None] = {}
+    pending = [op]
+    while pending:
+        current = pending.pop()
+        for value in current.operands:
+            if not isinstance(value, ir.BlockArgument) and value.owner.operation in inside:
+                found.setdefault(value.owner.operation)
+        for region in current.regions:
+            for block in region.blocks:
+                pending.extend(operations(block))
+    return list(found)
+
+
 def references(op: ir.Operation) -> set[str]:
     """The functions that the operations inside `op` refer to by name."""
     found: set[str] = set()

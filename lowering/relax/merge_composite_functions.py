@@ -10,6 +10,7 @@ from relax_mlir.lowering.relax.functions import (
     callee_of,
     dataflow_blocks,
     operations,
+    producers,
     relax_functions,
     symbol_name,
 )
@@ -61,16 +62,16 @@ class MergeCompositeFunctions(Pass):
         # Groups that are waited for, directly or through others, by each group.
         waits: list[set[int]] = []
         for op in ops:
-            producers = _producers(op, set(ops))
-            behind[op] = set().union(*(behind[p] for p in producers), set())
+            needed = producers(op, set(ops))
+            behind[op] = set().union(*(behind[p] for p in needed), set())
             target = backends.get(callee_of(op)) if op.name == "relax.call" else None
             if target is None:
                 continue
             chosen = None
-            for producer in producers:
+            for producer in needed:
                 own = group.get(producer)
                 if self.merge and own is not None and targets[own] == target:
-                    others = _outside(producers, own, group, behind)
+                    others = _outside(needed, own, group, behind)
                     if not any(own == o or own in waits[o] for o in others):
                         chosen = own
                         break
@@ -101,7 +102,7 @@ def _gather(block: ir.Block, groups: list[list[ir.Operation]]) -> None:
     for op in ops:
         own = node[op]
         parts.setdefault(own, []).append(op)
-        needs.setdefault(own, set()).update(node[p] for p in _producers(op, inside))
+        needs.setdefault(own, set()).update(node[p] for p in producers(op, inside))
     users: dict[int, list[int]] = {number: [] for number in parts}
     for number, needed in needs.items():
         needed.discard(number)
@@ -116,20 +117,6 @@ def _gather(block: ir.Block, groups: list[list[ir.Operation]]) -> None:
             needs[user].discard(number)
             if not needs[user]:
                 ready.append(user)
-
-
-def _producers(op: ir.Operation, inside: set[ir.Operation]) -> list[ir.Operation]:
-    found: dict[ir.Operation, None] = {}
-    pending = [op]
-    while pending:
-        current = pending.pop()
-        for value in current.operands:
-            if not isinstance(value, ir.BlockArgument) and value.owner.operation in inside:
-                found.setdefault(value.owner.operation)
-        for region in current.regions:
-            for block in region.blocks:
-                pending.extend(operations(block))
-    return list(found)
 
 
 def _outside(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from relax_mlir.dialects.relax import types
-from relax_mlir.dialects.variadic import create
 from relax_mlir.lowering.passes import ModuleState, Pass, register_pass
 from relax_mlir.lowering.relax.functions import (
     callee_of,
@@ -17,6 +16,7 @@ from relax_mlir.lowering.relax.functions import (
     walk,
 )
 from relax_mlir.lowering.relax.fuse_ops import bound_symbols
+from relax_mlir.lowering.relax.rewriting import call_with
 from relax_mlir.lowering.relax.substitute import remove_arguments
 from relax_mlir.mlir import ir
 
@@ -72,14 +72,4 @@ def _unused(function: ir.Operation) -> list[int]:
 
 def _without(call: ir.Operation, positions: list[int]) -> ir.Operation:
     kept = [value for i, value in enumerate(call.operands) if i not in positions]
-    with ir.InsertionPoint(call):
-        new = create(
-            "relax.call",
-            [call.results[0].type],
-            kept,
-            {"callee": call.attributes["callee"]},
-            loc=call.location,
-        )
-    call.results[0].replace_all_uses_with(new.result)
-    call.erase()
-    return new
+    return call_with(call, kept)

@@ -79,6 +79,21 @@ def unnamed(location: ir.Location) -> ir.Location:
     return location.child_loc if isinstance(location, ir.NameLoc) else location
 
 
+def call_with(call: ir.Operation, operands: Sequence[ir.Value]) -> ir.Operation:
+    """A call of the same function with other operands, in place of one; the new one."""
+    with ir.InsertionPoint(call):
+        new = create(
+            "relax.call",
+            [call.results[0].type],
+            operands,
+            {"callee": call.attributes["callee"]},
+            loc=call.location,
+        )
+    call.results[0].replace_all_uses_with(new.result)
+    call.erase()
+    return new.operation
+
+
 def replace(op: ir.Operation, value: ir.Value) -> None:
     """Use `value` in place of the result of `op`; it takes the name if it has none, and keeps the
     type the users know."""

@@ -6,7 +6,12 @@ from dataclasses import dataclass
 
 from relax_mlir.errors import PassError
 from relax_mlir.lowering.passes import ModuleState, Pass, register_pass
-from relax_mlir.lowering.relax.functions import dataflow_blocks, operations, relax_functions
+from relax_mlir.lowering.relax.functions import (
+    dataflow_blocks,
+    operations,
+    producers,
+    relax_functions,
+)
 from relax_mlir.mlir import ir
 
 ORDERS = ("depth-first", "breadth-first")
@@ -38,7 +43,7 @@ class TopologicalSort(Pass):
 
     def _sort(self, block: ir.Block) -> None:
         *ops, output = operations(block)
-        needs = {op: _needs(op, set(ops)) for op in ops}
+        needs = {op: producers(op, set(ops)) for op in ops}
         users: dict[ir.Operation, list[ir.Operation]] = {op: [] for op in ops}
         for op in ops:
             for needed in needs[op]:
@@ -72,18 +77,3 @@ class TopologicalSort(Pass):
                     freed.append(user)
             ready = [*freed, *ready] if self.order == "depth-first" else [*ready, *freed]
         return order
-
-
-def _needs(op: ir.Operation, inside: set[ir.Operation]) -> list[ir.Operation]:
-    """The operations of the block that an operation, or one in its regions, uses; each once."""
-    found: dict[ir.Operation, None] = {}
-    pending = [op]
-    while pending:
-        current = pending.pop()
-        for value in current.operands:
-            if not isinstance(value, ir.BlockArgument) and value.owner.operation in inside:
-                found.setdefault(value.owner.operation)
-        for region in current.regions:
-            for block in region.blocks:
-                pending.extend(operations(block))
-    return list(found)
