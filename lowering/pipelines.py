@@ -21,6 +21,7 @@ _PIPELINES: dict[str, str] = {
         "relax-remove-redundant-reshape,relax-dead-code-elimination,"
         "relax-eliminate-common-subexpr,relax-convert-to-dataflow,"
         "relax-choose-layout,relax-fold-scale-axis,relax-convolution-to-matmul,"
+        "relax-scale-matmul-weights,"
         "relax-transposed-convolution-to-convolution,relax-transform-convolution-weights,"
         "relax-pack-constant-weights,relax-zero,relax-fuse-transpose-matmul,relax-fuse-tir,"
         "relax-fuse-attention,relax-fuse-tir,relax-rewrite-dataflow-reshape"

@@ -72,6 +72,7 @@ def default_build_pipeline() -> Pass:
             transform.ChooseLayout(),
             transform.FoldScaleAxis(),
             transform.ConvolutionToMatmul(),
+            transform.ScaleMatmulWeights(),
             transform.TransposedConvolutionToConvolution(),
             transform.TransformConvolutionWeights(),
             transform.PackConstantWeights(),

@@ -116,6 +116,11 @@ def TransposedConvolutionToConvolution() -> Pass:
     )
 
 
+def ScaleMatmulWeights() -> Pass:
+    """Scale the rows of a weight instead of the columns of a large matrix it is multiplied with."""
+    return _lowering("ScaleMatmulWeights", "relax-scale-matmul-weights")
+
+
 def TransformConvolutionWeights(accuracy: str | None = None) -> Pass:
     """Choose the form of convolutions, and transform and pack constant weights.
 
