@@ -436,11 +436,15 @@ class _MatrixProduct:
         count = self._pick(b.ceildiv(rows, self.config.blocked_rows), b.ceildiv(rows, height))
         low = b.floordiv(rows, b.maximum(count, 1))
         taller = b.sub(rows, b.mul(low, count))
-        with b.loop(0, count) as panel:
-            is_tall = b.compare("ult", panel, taller)
+
+        def panel(number: Index, carried: list[ir.Value]) -> list[ir.Value]:
+            is_tall = b.compare("ult", number, taller)
             panel_height = b.select(is_tall, b.add(low, 1), low)
-            row = b.add(b.mul(panel, low), b.minimum(panel, taller))
-            self._emit_tile(replace(tile, row=b.add(tile.row, row)), panel_height)
+            self._emit_tile(replace(tile, row=b.add(tile.row, carried[0])), panel_height)
+            return [b.index(b.add(carried[0], panel_height))]
+
+        # The row is carried, not computed: LLVM would divide for it at every step of the reduction.
+        b.carried_loop(0, count, 1, [b.index(0)], panel)
 
     def _emit_tile(self, tile: Tile, rows: Index) -> None:
         """One tile, of as many rows as may only be known at run time."""
