@@ -37,6 +37,8 @@ MATMULS = (
     (1024, 1, 1024),
 )
 """(M, N, K)"""
+# Ours is told no size of two matrices, not even one; numpy and torch never are.
+_UNKNOWN = ({0: Dim.DYNAMIC, 1: Dim.DYNAMIC}, {0: Dim.DYNAMIC, 1: Dim.DYNAMIC})
 _FUSED = ((64, 256, 784), (128, 3072, 768), (512, 512, 512))
 
 
@@ -59,10 +61,9 @@ def _matmuls() -> list[Problem]:
         inputs, flops = (_random(m, k), _random(k, n)), 2.0 * m * n * k
         product = partial(Problem, module=Function(torch.matmul), inputs=inputs, flops=flops)
         found.append(product(f"matmul {m}x{n}x{k}", numpy=np.matmul))
-        # Ours is told no size, not even one; numpy and torch never are.
-        names = ({0: Dim.DYNAMIC, 1: Dim.DYNAMIC}, {0: Dim.DYNAMIC, 1: Dim.DYNAMIC})
         if 1 not in (m, n):
-            found.append(product(f"matmul {m}x{n}x{k}, dynamic", numpy=np.matmul, dynamic=(names,)))
+            name = f"matmul {m}x{n}x{k}, dynamic"
+            found.append(product(name, numpy=np.matmul, dynamic=(_UNKNOWN,)))
     for m, n, k in _FUSED:
         inputs = (_random(m, k), _random(k, n), _random(n))
         gelu = Function(lambda x, w, b: F.gelu(x @ w + b))
@@ -76,12 +77,17 @@ def _narrow_matmuls() -> list[Problem]:
     found = []
     for size in (512, 1024):
         flops = 2.0 * size**3
-        inputs = (_random(size, size).bfloat16(), _random(size, size).bfloat16())
-        name = f"matmul {size}x{size}x{size} bfloat16"
-        found.append(Problem(name, Function(torch.matmul), inputs, flops=flops, tolerance=2e-2))
-        inputs = (_bytes(size, size), _bytes(size, size))
-        name = f"matmul {size}x{size}x{size} int8"
-        found.append(Problem(name, Function(torch._int_mm), inputs, flops=flops))
+        floats = (_random(size, size).bfloat16(), _random(size, size).bfloat16())
+        whole = (_bytes(size, size), _bytes(size, size))
+        for kind, function, inputs, tolerance in (
+            ("bfloat16", torch.matmul, floats, 2e-2),
+            ("int8", torch._int_mm, whole, 0.0),
+        ):
+            product = partial(
+                Problem, module=Function(function), inputs=inputs, flops=flops, tolerance=tolerance
+            )
+            name = f"matmul {size}x{size}x{size} {kind}"
+            found += [product(name), product(f"{name}, dynamic", dynamic=(_UNKNOWN,))]
     return found
 
 
