@@ -396,7 +396,7 @@ class _FunctionLowering:
         if (
             consumer is not None
             and joined is not None
-            and _fits_column(joined[0], joined[1], 3)
+            and _fits_column(joined[0], joined[1], nest.rank - 1)
             and not any(self.uses.may_overlap(o, win.data) for o in outputs_of(consumer))
         ):
             nest, epilogue = joined

@@ -25,6 +25,7 @@ from relax_mlir.mlir import ir
 
 if TYPE_CHECKING:
     from relax_mlir.lowering.linalg_to_vector.convolution.forms import ConvolutionShape, Form
+    from relax_mlir.topi.nn.winograd import Bilinear
 
 
 @register_pass("relax-transform-convolution-weights")
@@ -33,8 +34,9 @@ class TransformConvolutionWeights(Pass):
     """Choose the form of convolutions, and transform and pack constant weights.
 
     A convolution of float32 images with their channels last, one group, becomes a call of a
-    TensorIR function: the transforms and products of a Winograd algorithm, or a direct convolution,
-    each with a constant weight in panels as its kernel reads them.  Winograd's transform of the
+    TensorIR function: the transforms and products of a Winograd algorithm along both axes or one,
+    or a direct convolution, each with a constant weight in panels as its kernel reads them.  One of
+    lines (`conv1d`) does where the algorithm pays.  Winograd's transform of the
     weight is done here or, where that is faster or the weight is an argument, in every call.  The
     cost model is in `lowering/linalg_to_vector/convolution/forms.py`; where the convolutions of a
     function would together have too much error (`accuracy.py` there), those become more exact that
@@ -69,8 +71,10 @@ class _Convolution:
     weight: np.ndarray | None
 
 
+# Operators with forms, and their axes.
+_CONVOLUTIONS = {"nn.conv1d": 1, "nn.conv2d": 2}
 # Operators that sum as many products as convolutions do, and have one form.
-_OTHER_SUMS = ("nn.conv2d", "matmul", "einsum")
+_OTHER_SUMS = (*_CONVOLUTIONS, "matmul", "einsum")
 
 
 def _convolutions(function: ir.Operation, values: ConstantValues) -> tuple[list[_Convolution], int]:
@@ -81,7 +85,8 @@ def _convolutions(function: ir.Operation, values: ConstantValues) -> tuple[list[
         spec = spec_of(op)
         if spec is None or spec.name not in _OTHER_SUMS:
             continue
-        shape = _shape(op) if spec.name == "nn.conv2d" else None
+        ndim = _CONVOLUTIONS.get(spec.name)
+        shape = None if ndim is None else _shape(op, ndim)
         if shape is None:
             others += 1
         else:
@@ -126,30 +131,38 @@ def _rewrite(
     replace(op, value)
 
 
-def _shape(op: ir.Operation) -> ConvolutionShape | None:
+def _shape(op: ir.Operation, ndim: int) -> ConvolutionShape | None:
     """The sizes of a convolution, if all but the number of images are known and the rest is as the
-    forms need it."""
+    forms need it; one without rows has one."""
     from relax_mlir.lowering.linalg_to_vector.convolution.forms import ConvolutionShape
 
     attributes = attributes_of(op)
     data, weight, out = (dims_of(v) for v in (*op.operands, op.results[0]))
-    plain = is_channels_last(attributes, 2) and all(
+    plain = is_channels_last(attributes, ndim) and all(
         dtype_of(v) == "float32" for v in (*op.operands, op.results[0])
     )
     if not plain or data is None or weight is None or out is None:
         return None
     sizes = [dim for dim in (*data[1:], *weight, *out[1:]) if isinstance(dim, int)]
-    if len(sizes) != 10 or 0 in sizes:
+    if len(sizes) != 3 * ndim + 4 or 0 in sizes:
         return None
-    height, width, channels, kh, kw, _, outputs, out_h, out_w, _ = sizes
-    top, left = all_sides(attributes["padding"], 2)[:2]
-    strides, dilation = (
-        layouts.per_dimension(attributes[name], 2, name) for name in ("strides", "dilation")
+    lines = [1] * (2 - ndim)
+    image, kernel, output = (
+        (*lines, *sizes[start : start + ndim]) for start in (0, ndim + 1, 2 * ndim + 3)
     )
+    strides, dilation = (
+        (*lines, *layouts.per_dimension(attributes[name], ndim, name))
+        for name in ("strides", "dilation")
+    )
+    padding = (*[0] * len(lines), *all_sides(attributes["padding"], ndim)[:ndim])
     return ConvolutionShape(
-        (height, width), (out_h, out_w), channels, outputs, (kh, kw),
-        (strides[0], strides[1]), (dilation[0], dilation[1]), (top, left),
+        _pair(image), _pair(output), sizes[ndim], sizes[-1], _pair(kernel), _pair(strides),
+        _pair(dilation), _pair(padding),
     )  # fmt: skip
+
+
+def _pair(values: tuple[int, ...]) -> tuple[int, int]:
+    return values[0], values[1]
 
 
 def _function(
@@ -158,9 +171,12 @@ def _function(
     """The name of the function of a form and what it computes; None if the operator stays."""
     if form.rows is not None and form.columns is not None:
         return "conv2d_winograd", partial(_winograd, shape=shape, form=form)
+    is_line = op.name == "relax.nn_conv1d"
+    if form.columns is not None and is_line:
+        return "conv1d_winograd", partial(_line, shape=shape, algorithm=form.columns)
     if form.rows is not None or form.columns is not None:
         return "conv2d_winograd_1d", partial(_winograd_1d, shape=shape, form=form)
-    if form.panel:
+    if form.panel and not is_line:
         sides = all_sides(attributes_of(op)["padding"], 2)
         return "conv2d_panels", partial(_direct, shape=shape, padding=sides)
     return None
@@ -172,7 +188,9 @@ def _arranged(weight: np.ndarray, form: Form) -> np.ndarray:
     if algorithm is None:
         return topi.nn.weight_panels(weight, form.panel)
     if form.rows is None or form.columns is None:
-        return topi.nn.transform_weight_1d(weight, algorithm, _direction(form), form.panel)
+        taps = weight[None] if weight.ndim == 3 else weight
+        made = topi.nn.transform_weight_1d(taps, algorithm, _direction(form), form.panel)
+        return made if weight.ndim == 4 else made.squeeze(-3)
     if not form.in_call:
         return topi.nn.transform_weight(weight, form.rows, form.columns, form.panel)
     return topi.nn.channel_panels(weight, form.panel) if form.panel else weight
@@ -212,6 +230,17 @@ def _winograd_1d(
         shape.strides[1 - direction],
         sizes[1:3],
     )
+
+
+def _line(
+    data: te.Tensor,
+    weight: te.Tensor,
+    sizes: list[Any],
+    *,
+    shape: ConvolutionShape,
+    algorithm: Bilinear,
+) -> te.Tensor:
+    return topi.nn.conv1d_winograd_nwc(data, weight, shape.padding[1], algorithm, sizes[1])
 
 
 def _direct(

@@ -177,6 +177,37 @@ def test_winograd_along_one_axis(monkeypatch: pytest.MonkeyPatch, name: str, thr
     check(case, constant=True, target=f"llvm -num-cores={threads}", tolerance=1e-5)
 
 
+LINES = {
+    "no panel": (Case((50,), 20, 39, (3,), (1,), (1, 1), (1,), epilogue="b"), 4, 1, 0),
+    "stride": (Case((61,), 16, 32, (5,), (2,), (2, 2), (1,), batch=2, epilogue="brm"), 3, 1, 32),
+    "runs": (Case((61,), 16, 32, (7,), (1,), (3, 0), (1,), epilogue="s"), 4, 2, 16),
+}
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("name", LINES)
+def test_winograd_of_lines(monkeypatch: pytest.MonkeyPatch, name: str, threads: int) -> None:
+    case, output, runs, panel = LINES[name]
+    form = Form(panel, 0.0, None, bilinear(output, case.kernel[0], case.strides[0], runs))
+    monkeypatch.setattr(forms, "forms_of", lambda *_args, **_options: [form])
+    assert _functions(case) == {"conv1d_winograd"}
+    check(case, constant=True, target=f"llvm -num-cores={threads}", tolerance=1e-5)
+
+
+def test_lines_that_the_cost_model_leaves_alone() -> None:
+    """Where no algorithm pays or none is known, and for weights that are arguments."""
+    long = Case((400,), 32, 48, (3,), (1,), (1, 1), (1,))
+    assert _functions(long) == {"conv1d_winograd"}
+    assert not _functions(long, constant=False)
+    for case in (
+        Case((400,), 32, 48, (3,), (3,), (1, 1), (1,)),
+        Case((400,), 32, 48, (3,), (1,), (2, 2), (2,)),
+        Case((400,), 1, 48, (3,), (1,), (1, 1), (1,)),
+    ):
+        assert not _functions(case)
+        check(case, constant=True)
+
+
 @pytest.mark.parametrize(
     "case",
     [

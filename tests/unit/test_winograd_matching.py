@@ -149,14 +149,44 @@ def test_a_chain_along_one_axis(
         along, summed = found.axis, found.summed
         shape = (20, 18)
         assert (along.step, along.tiles, along.size, along.low, along.length) == (
-            algorithm.step, tiles, shape[axis], sides[axis], sizes[axis]
-        )  # fmt: skip
+            algorithm.step,
+            tiles,
+            shape[axis],
+            sides[axis],
+            sizes[axis],
+        )
         np.testing.assert_allclose(along.b, algorithm.b, rtol=1e-6)
         other = 1 - axis
         assert (summed.taps, summed.stride, summed.size, summed.low, summed.length) == (
-            taps, strides[other], shape[other], sides[other], sizes[other]
-        )  # fmt: skip
+            taps,
+            strides[other],
+            shape[other],
+            sides[other],
+            sizes[other],
+        )
         # Not where something else reads what it passes on.
         with ir.InsertionPoint(found.last), found.last.location:
             fill(found.last.operands[1], arith.constant(ir.F32Type.get(), 0.0))
         assert not any(match_winograd_1d(op, BufferUses(function)) for op in _operations(function))
+
+
+@pytest.mark.parametrize("panel", [None, 16, 32])
+def test_a_chain_of_lines(panel: int | None) -> None:
+    algorithm = topi.nn.bilinear(4, 5, 2)
+    sizes = (8, 32) if panel is None else (8, panel)
+    lead = () if panel is None else (32 // panel,)
+    x = te.placeholder((2, 41, 8), "float32", name="x")
+    w = te.placeholder((*lead, algorithm.products, *sizes), "float32", name="w")
+    y = topi.nn.conv1d_winograd_nwc(x, w, 2, algorithm, 21)
+    module = relax_mlir.IRModule({"main": te.create_prim_func([x, w, y])})
+    lowered = PassPipeline("tir-to-linalg")(module)["main"]
+    function = lowered.operation
+    with function.context:
+        uses = BufferUses(function)
+        chains = [match_winograd_1d(op, uses) for op in _operations(function)]
+        (found,) = (chain for chain in chains if chain is not None)
+        assert (found.is_line, found.direction, found.panel) == (True, 1, panel)
+        assert (found.channels, found.outputs) == (8, 32)
+        along = found.axis
+        assert (along.step, along.tiles, along.size, along.low, along.length) == (8, 6, 41, 2, 21)
+        assert (found.summed.taps, found.summed.size, found.summed.length) == (1, 1, 1)

@@ -47,8 +47,8 @@ _SHORTEST_SUM = 16
 def emit_winograd_1d(
     b: Builder, win: Winograd1D, nest: LoopNest, epilogue: Stage | None, target: CPUTarget
 ) -> None:
-    """Emit a convolution.  The nest has the dimensions n, h, w, o of the output and, besides `out`
-    itself, the operands of the epilogue."""
+    """Emit a convolution.  The nest has the dimensions n, h, w, o of the output (n, w, o for one
+    without rows) and, besides `out` itself, the operands of the epilogue."""
     _Emitter(b, win, nest, epilogue, target).emit()
 
 
@@ -342,8 +342,12 @@ class _Emitter(WinogradEmitter):
             for j, value in enumerate(matrix.emit(b, values)):
                 assert value is not None
                 along = b.add(start, j)
-                inner = (row, along) if self.win.direction else (along, row)
-                store = partial(self.finish, value, (chunk.image, *inner, first), mask)
+                place = (chunk.image, row, along, first)
+                if self.win.is_line:
+                    place = (chunk.image, along, first)
+                elif not self.win.direction:
+                    place = (chunk.image, along, row, first)
+                store = partial(self.finish, value, place, mask)
                 exists = axis.length % axis.output == 0 or below(b, along, axis.length)
                 b.when(exists, store)
 

@@ -35,8 +35,8 @@ class Piece:
 
 
 class WinogradEmitter:
-    """Emits into a nest with the dimensions n, h, w, o of the output, whose operands are `out` and
-    those of the epilogue."""
+    """Emits into a nest with the dimensions of the output, images first and channels last, whose
+    operands are `out` and those of the epilogue."""
 
     def __init__(self, b: Builder, nest: LoopNest, epilogue: Stage | None, target: CPUTarget):
         self.b = b
@@ -148,7 +148,7 @@ class WinogradEmitter:
             elif access.view is None:
                 arguments.append(access.value)
             else:
-                uniform = self.nest.stride(operand, 3) == ZERO
+                uniform = self.nest.stride(operand, len(place) - 1) == ZERO
                 lanes, own = (1, None) if uniform else (self.lanes, mask)
                 arguments.append(b.load(access.view, self._offset(access, place), lanes, own))
         for operand, result in zip(

@@ -92,13 +92,18 @@ if TYPE_CHECKING:
         conv2d_winograd_nhwc,
         transform_weight,
     )
-    from relax_mlir.topi.nn.winograd_1d import conv2d_winograd_1d_nhwc, transform_weight_1d
+    from relax_mlir.topi.nn.winograd_1d import (
+        conv1d_winograd_nwc,
+        conv2d_winograd_1d_nhwc,
+        transform_weight_1d,
+    )
 
 __all__ = [
     "adaptive_pool", "adaptive_pool1d", "adaptive_pool3d", "avg_pool2d_backward",
     "batch_matmul", "batch_norm", "batch_to_space_nd", "bilinear", "channel_panels",
     "circular_pad", "conv", "conv1d", "conv1d_ncw", "conv1d_nwc", "conv1d_transpose_ncw",
-    "conv2d", "conv2d_NCHWc", "conv2d_hwcn", "conv2d_nchw", "conv2d_nhwc", "conv2d_nhwc_panels",
+    "conv1d_winograd_nwc", "conv2d", "conv2d_NCHWc", "conv2d_hwcn", "conv2d_nchw", "conv2d_nhwc",
+    "conv2d_nhwc_panels",
     "conv2d_transpose_nchw", "conv2d_winograd_1d_nhwc", "conv2d_winograd_nhwc", "conv3d",
     "conv3d_ncdhw", "conv3d_ndhwc",
     "conv3d_transpose_ncdhw", "conv_transpose", "correlation_nchw", "deformable_conv2d_nchw",
@@ -132,6 +137,6 @@ __getattr__ = names_on_demand(
             "unpack_NCHWc_to_nchw upsampling upsampling3d"
         ),
         "winograd": "bilinear channel_panels conv2d_winograd_nhwc transform_weight",
-        "winograd_1d": "conv2d_winograd_1d_nhwc transform_weight_1d",
+        "winograd_1d": "conv1d_winograd_nwc conv2d_winograd_1d_nhwc transform_weight_1d",
     },
 )

@@ -31,6 +31,8 @@ def per_axis(value: Any, dims: int, what: str) -> list[int]:
     values = list(value) if isinstance(value, (list, tuple)) else [value] * dims
     if len(values) != dims:
         raise Error(f"{what}: one number or {dims} expected, given {value}")
+    if any(isinstance(v, str) for v in values):
+        raise Error(f"{what}: numbers are expected, the size '{value}' is a symbol")
     return [int(v) for v in values]
 
 

@@ -24,7 +24,7 @@ from relax_mlir.topi.common import as_int
 from relax_mlir.topi.nn.pad import pad
 from relax_mlir.topi.nn.winograd import Bilinear, constant_matrix
 
-__all__ = ["conv2d_winograd_1d_nhwc", "transform_weight_1d"]
+__all__ = ["conv1d_winograd_nwc", "conv2d_winograd_1d_nhwc", "transform_weight_1d"]
 
 
 def transform_weight_1d(
@@ -122,3 +122,50 @@ def _output(
 
     shape = [products.shape[1], *sizes, products.shape[4]]
     return compute(shape, element, "conv2d_winograd_1d", "conv2d_winograd_1d_nhwc")
+
+
+def conv1d_winograd_nwc(
+    data: Tensor, weight: Tensor, padding: int, algorithm: Bilinear, size: PrimExpr | int
+) -> Tensor:
+    """A convolution [N, W, C] to [N, size, O] with a transformed weight [products, I, O], or in
+    panels [O / panel, products, I, panel]: that of `transform_weight_1d` without its only tap of
+    the other axis.  `padding` is what lies before the data.  Raises Error if the length is not
+    known."""
+    length, known = as_int(size), as_int(data.shape[1])
+    if length is None or known is None:
+        raise Error("winograd: the length of the data has to be known")
+    tiles = -(-length // algorithm.output)
+    after = max(0, (tiles - 1) * algorithm.step + algorithm.reach - padding - known)
+    if padding or after:
+        data = pad(data, [0, padding, 0], [0, after, 0], name="pad_temp")
+    b = constant_matrix(algorithm.b, data.dtype, "B")
+    a = constant_matrix(algorithm.a, data.dtype, "A")
+    panel = as_int(weight.shape[3]) if weight.ndim == 4 else None
+    outputs = weight.shape[2] if panel is None else O.multiply(weight.shape[0], panel)
+    j, k = reduce_axis((0, algorithm.reach), "j"), reduce_axis((0, data.shape[2]), "k")
+    q_axis = reduce_axis((0, algorithm.products), "q")
+
+    def transformed(q: Any, n: Any, t: Any, c: Any) -> PrimExpr:
+        at = O.add(O.multiply(t, algorithm.step), j.var)
+        return te_sum(O.multiply(b(q, j.var), data(n, at, c)), axis=j)
+
+    shape = [algorithm.products, data.shape[0], tiles, data.shape[2]]
+    tiled = compute(shape, transformed, "input_transform")
+
+    def product(q: Any, n: Any, t: Any, o: Any) -> PrimExpr:
+        if panel is None:
+            factor = weight(q, k.var, o)
+        else:
+            factor = weight(O.floordiv(o, panel), q, k.var, O.floormod(o, panel))
+        return te_sum(O.multiply(tiled(q, n, t, k.var), factor), axis=k)
+
+    products = compute([*shape[:3], outputs], product, "tap_products")
+
+    def element(n: Any, w: Any, o: Any) -> PrimExpr:
+        tile, inside = (f(w, algorithm.output) for f in (O.floordiv, O.floormod))
+        return te_sum(
+            O.multiply(a(inside, q_axis.var), products(q_axis.var, n, tile, o)), axis=q_axis
+        )
+
+    sizes = [data.shape[0], length, outputs]
+    return compute(sizes, element, "conv1d_winograd", "conv1d_winograd_nwc")

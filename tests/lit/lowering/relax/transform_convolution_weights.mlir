@@ -54,3 +54,15 @@ func.func @large(%x: tensor<1x7x7x512xf32> {relax.name = "x"}) -> tensor<1x7x7x5
   }) : () -> tensor<1x7x7x512xf32>
   return %0 : tensor<1x7x7x512xf32>
 }
+
+// Three taps along a line: six products for four outputs.
+// CHECK-LABEL: func.func @line
+// CHECK: "relax.call_tir"(%x, %{{.*}}) {callee = @conv1d_winograd} {{.*}}tensor<3x6x64x32xf32>
+func.func @line(%x: tensor<1x400x64xf32> {relax.name = "x"}) -> tensor<1x400x96xf32> attributes {relax.attrs = {}} {
+  %0 = "relax.dataflow"() ({
+    %w = "relax.constant"() {value = dense<1.0> : tensor<3x64x96xf32>} : () -> tensor<3x64x96xf32>
+    %y = "relax.nn_conv1d"(%x, %w) {data_layout = "NWC", kernel_layout = "WIO", padding = 1 : i64} : (tensor<1x400x64xf32>, tensor<3x64x96xf32>) -> tensor<1x400x96xf32>
+    "relax.output"(%y) : (tensor<1x400x96xf32>) -> ()
+  }) : () -> tensor<1x400x96xf32>
+  return %0 : tensor<1x400x96xf32>
+}
