@@ -34,6 +34,8 @@ OUTCOMES = (
 )
 """The last: strings, eight-bit floats and integers of less than a byte, which are out of scope."""
 _CONSTANT_ROUNDS = 8
+_DRAWING = re.compile(r"bernoulli|training_dropout(?!_zero)")
+"""Cases whose numbers are random: they are compared by shape and dtype."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +81,9 @@ def run_case(case: Any) -> Result:
         for inputs, outputs in case.data_sets:
             got, baked = _run(case.model, list(inputs))
             constants = max(constants, baked)
-            wrong = difference(outputs, got, case.rtol, case.atol)
+            drawing = _DRAWING.search(case.name) is not None
+            limits = (np.inf, np.inf) if drawing else (case.rtol, case.atol)
+            wrong = difference(outputs, got, *limits)
             if wrong:
                 return Result(case.name, "wrong", wrong)
     except UnsupportedDtypeError as error:
@@ -193,6 +197,8 @@ def difference(expected: Sequence[Any], got: Sequence[Any], rtol: float, atol: f
 
 
 def _close(found: np.ndarray, wanted: np.ndarray, rtol: float, atol: float) -> None:
+    if rtol == np.inf:
+        return
     if wanted.dtype.kind in "biu":
         np.testing.assert_array_equal(found, wanted)
         return

@@ -46,15 +46,18 @@ DTYPES = (torch.float32, torch.float64, torch.float16, torch.bfloat16, torch.int
           torch.int8, torch.uint8, torch.bool, torch.complex64)  # fmt: skip
 TOLERANCE = {torch.float16: 2e-2, torch.bfloat16: 1e-1, torch.float32: 2e-3, torch.float64: 1e-7}
 
+OF_ITS_KERNELS = ("not implemented", "out of range", "out of bounds", "pin_memory",
+                  "index_size", "MKL FFT error")  # fmt: skip
+"""What PyTorch says when it is the data that does not fit, or its implementation for a CPU."""
 RANDOM = [
     getattr(torch.ops.aten, name)
     for name in (
         "rand", "randn", "rand_like", "randn_like", "randint", "randint_like", "bernoulli",
         "multinomial", "dropout", "native_dropout", "normal", "empty", "empty_like", "new_empty",
-        "empty_strided", "new_empty_strided",
+        "empty_strided", "new_empty_strided", "topk", "sort", "argsort", "median", "mode",
     )
 ]  # fmt: skip
-"""Operators whose numbers are any."""
+"""Operators whose numbers are any, or whose order of equal elements is."""
 
 Program = ExportedProgram
 Change = Callable[[Program, np.random.Generator], None]
@@ -304,22 +307,26 @@ def _declared(value: Any, given: torch.Tensor) -> torch.Tensor:
 
 
 def _check_same(got: Any, program: Program, inputs: list[torch.Tensor]) -> None:
-    """Raise Fault unless PyTorch gives the same of the changed graph."""
+    """Raise Fault unless PyTorch gives the same of the changed graph.  Its kernels of gradients do
+    not check what they are given, and may end the process."""
+    targets = [getattr(node.target, "overloadpacket", None) for node in _calls(program)]
+    if any("_backward" in str(target) for target in targets):
+        return
     program.graph_module.recompile()
     try:
         with torch.no_grad():
             result = Interpreter(program.graph_module).run(*_values(program, inputs))
     except Exception as error:
-        if "not implemented" in str(error):  # for this dtype on a CPU
+        if any(words in str(error) for words in OF_ITS_KERNELS):
             return
         raise Fault(f"PyTorch refuses what was accepted: {error}") from error
-    if any(getattr(node.target, "overloadpacket", None) in RANDOM for node in _calls(program)):
+    if any(target in RANDOM for target in targets):
         return
     wanted = [x if isinstance(x, torch.Tensor) else torch.tensor(x) for x in _leaves(result)]
     if len(got) != len(wanted):
         raise Fault(f"{len(got)} results, PyTorch gives {len(wanted)}")
     for index, (ours, theirs) in enumerate(zip(got, wanted, strict=True)):
-        limit = TOLERANCE.get(theirs.dtype, 0)
+        limit = TOLERANCE.get(parts_beside(theirs).dtype, 0)
         array = ours.numpy() if hasattr(ours, "numpy") else np.array(ours)
         wrong = compare(f"result {index}", array, theirs, (limit, limit))
         if wrong:
@@ -339,5 +346,6 @@ def _check_place(error: Error, program: Program) -> None:
         check_cause(error)
     names = [name for node in program.graph.nodes for name in (node.name, str(node.target))]
     text = str(error)
-    if not any(name in text for name in names):
+    # The nodes of a program that had to be decomposed are others.
+    if not any(name in text for name in [*names, "PyTorch operator '"]):
         raise Fault(f"the error names nothing of the program: {text[:300]}") from error

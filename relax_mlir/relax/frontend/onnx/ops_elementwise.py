@@ -298,20 +298,6 @@ def bit_cast(node: Node) -> Any:
     return node.te(reinterpret, x)
 
 
-def dropout(node: Node) -> Any:
-    """In inference the input itself, and a mask of true."""
-    x = node.value(0)
-    training = node.value(2)
-    if training is not None and bool(node.array(2, "training_mode").reshape(-1)[0]):
-        ratio = node.scalar(1, 0.5)
-        if ratio != 0:
-            node.refuse("training mode draws random numbers")
-    if not node.wants(1):
-        return x
-    dims = node.importer.shape_expr(node.shape(x))
-    return [x, node.ops.full(dims, node.const(True), "bool")]
-
-
 def hardmax(node: Node) -> Any:
     """1 at the first maximum along an axis; before version 13 the axis ends the matrix rows."""
     x = node.tensor(0)
@@ -381,7 +367,6 @@ CONVERTERS: dict[str, Row] = {
     "Clip": clip,
     "Constant": constant,
     "Div": div,
-    "Dropout": dropout,
     "Elu": _unary_with(elu, ("alpha", 1.0)),
     "Gelu": gelu,
     "HardSigmoid": _unary_with(hard_sigmoid, ("alpha", 0.2), ("beta", 0.5)),

@@ -171,7 +171,9 @@ class Importer:
             return slice(*(self.retrieve(v) for v in (value.start, value.stop, value.step)))
         found = self.env.get(value, value) if _is_node(value) else value
         if isinstance(found, Unavailable):
-            raise UnsupportedOperatorError(f"{found.what}: the importer does not provide them")
+            raise UnsupportedOperatorError(
+                f"{found.what} (node '{value.name}'): the importer does not provide them"
+            )
         return found
 
     def call(self, key: Any, node: Any) -> Any:

@@ -94,7 +94,7 @@ def magnitude(imp: Importer, x: Complex) -> Any:
 
 
 def angle(imp: Importer, x: Any) -> Any:
-    value = _parts(imp, x)
+    value = _parts(imp, x if isinstance(x, Complex) else imp.floating(x))
     return imp.op.atan2(value.imag, value.real)
 
 
@@ -102,7 +102,7 @@ def angle(imp: Importer, x: Any) -> Any:
 
 
 def view_as_real(imp: Importer, x: Any) -> Any:
-    value = _parts(imp, x)
+    value = _parts(imp, x if isinstance(x, Complex) else imp.floating(x))
     return imp.op.stack([value.real, value.imag], axis=-1)
 
 
@@ -179,6 +179,7 @@ def _named(forward: bool, default: Sequence[int] | None) -> Converter:
     def convert(
         imp: Importer, x: Any, size: Any = None, dim: Any = None, norm: str | None = None
     ) -> Any:
+        x = x if isinstance(x, Complex) else imp.floating(x)
         axes = _axes(imp, x, dim, size, default)
         count = math.prod(length_of(real(imp, x), axis) for axis in axes)
         return transform(imp, x, axes, forward, _factor(count, norm, forward))
@@ -187,6 +188,7 @@ def _named(forward: bool, default: Sequence[int] | None) -> Converter:
 
 
 def rfft(imp: Importer, x: Any, size: Any = None, dim: int = -1, norm: str | None = None) -> Any:
+    x = imp.floating(x)
     (axis,) = _axes(imp, x, dim, size, None)
     length = length_of(x, axis)
     result = transformed(imp, x, axis, True, length // 2 + 1)
@@ -196,7 +198,7 @@ def rfft(imp: Importer, x: Any, size: Any = None, dim: int = -1, norm: str | Non
 def irfft(
     imp: Importer, x: Any, size: int | None = None, dim: int = -1, norm: str | None = None
 ) -> Any:
-    value = _parts(imp, x)
+    value = _parts(imp, x if isinstance(x, Complex) else imp.floating(x))
     length = 2 * (length_of(value.real, dim) - 1) if size is None else size
     if length // 2 + 1 > length_of(value.real, dim):
         raise Error(f"irfft to {length} elements pads its input: pad the tensor first")
@@ -206,6 +208,7 @@ def irfft(
 def rfft2(
     imp: Importer, x: Any, size: Any = None, dim: Any = (-2, -1), norm: str | None = None
 ) -> Any:
+    x = imp.floating(x)
     *others, last = _axes(imp, x, dim, size, None)
     count = math.prod(length_of(x, axis) for axis in (*others, last))
     half = rfft(imp, x, None, last, "backward")
@@ -215,7 +218,7 @@ def rfft2(
 def irfft2(
     imp: Importer, x: Any, size: Any = None, dim: Any = (-2, -1), norm: str | None = None
 ) -> Any:
-    value = _parts(imp, x)
+    value = _parts(imp, x if isinstance(x, Complex) else imp.floating(x))
     *others, last = _axes(imp, value, dim, size, None)
     inner = _parts(imp, transform(imp, value, others, False, 1.0))
     length = 2 * (length_of(value.real, last) - 1)

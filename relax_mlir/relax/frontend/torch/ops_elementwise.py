@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from relax_mlir.errors import Error
 from relax_mlir.relax.frontend import formulas
 from relax_mlir.relax.frontend.torch.importer import (
     Converter,
@@ -224,6 +225,8 @@ def to_copy(imp: Importer, x: Any, *args: Any, dtype: Any = None, **kwargs: Any)
     import torch
 
     for argument in args:
+        if type(argument) is int:
+            raise Error(f"a dtype is a torch.dtype, not {argument}")
         dtype = argument if isinstance(argument, torch.dtype) else dtype
     return x if dtype is None else imp.cast(x, dtype)
 

@@ -37,6 +37,8 @@ def embedding_bag(
 ) -> Any:
     """(results, bag of each index, sizes): the sum (mode 0), mean (1) or maximum (2) of the rows
     of every bag; bag i begins at `offsets[i]`.  Rows at the padding's index are left out."""
+    if (imp.ndim(weight), imp.ndim(indices), imp.ndim(offsets)) != (2, 1, 1):
+        raise Error("embedding_bag takes a matrix of weights, and vectors of indices and offsets")
     (count,), width = imp.shape_of(indices), imp.shape_of(weight)[1]
     bags = imp.shape_of(offsets)[0] - (1 if include_last_offset else 0)
     numbers = imp.emit(imp.op.arange(imp.relax.PrimValue(count), dtype="int64"))

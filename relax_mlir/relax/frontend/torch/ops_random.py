@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from relax_mlir.errors import Error
-from relax_mlir.relax.frontend.random_numbers import draw
+from relax_mlir.relax.frontend.random_numbers import classes, draw, gumbel
 from relax_mlir.relax.frontend.torch.importer import (
     Converter,
     Importer,
@@ -115,20 +115,12 @@ def multinomial(
 ) -> Any:
     """Classes, with the weights as probabilities.  Without replacement the `count` largest of
     log(weight) plus Gumbel noise are a sample (Vieira 2014); with it, each is a sample of one."""
-    *rows, classes = imp.shape_of(weights)
     logarithms = imp.emit(imp.op.log(weights))
-    shape = [*rows, count, classes] if replacement else [*rows, classes]
     if replacement:
-        logarithms = imp.emit(imp.op.expand_dims(logarithms, len(rows)))
-    keys = imp.emit(imp.op.add(logarithms, _gumbel(imp, shape, dtype_of(weights))))
-    if replacement:
-        return imp.op.argmax(keys, axis=-1)
+        return classes(imp.block_builder, logarithms, count)
+    noise = gumbel(imp.block_builder, imp.shape_of(weights), dtype_of(weights))
+    keys = imp.emit(imp.op.add(logarithms, noise))
     return imp.op.topk(keys, k=count, axis=-1, ret_type="indices", dtype="int64")
-
-
-def _gumbel(imp: Importer, shape: Sequence[Any], dtype: str) -> Any:
-    sample = draw(imp.block_builder, random.uniform, shape, low=1e-20, high=1.0, dtype=dtype)
-    return imp.chain(sample, imp.op.log, imp.op.negative, imp.op.log, imp.op.negative)
 
 
 # -- dropout --------------------------------------------------------------------------------------

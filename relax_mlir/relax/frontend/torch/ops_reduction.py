@@ -73,12 +73,17 @@ def _count(imp: Importer, x: Any, dim: Any, keepdim: bool, zeros: bool) -> Any:
 
 def any_true(imp: Importer, x: Any, dim: Any = None, keepdim: bool = False) -> Any:
     count = imp.bind(_count(imp, x, dim, keepdim, zeros=False))
-    return imp.op.greater(count, imp.scalar_like(0, count))
+    return _truth(imp, x, imp.op.greater(count, imp.scalar_like(0, count)))
 
 
 def all_true(imp: Importer, x: Any, dim: Any = None, keepdim: bool = False) -> Any:
     count = imp.bind(_count(imp, x, dim, keepdim, zeros=True))
-    return imp.op.equal(count, imp.scalar_like(0, count))
+    return _truth(imp, x, imp.op.equal(count, imp.scalar_like(0, count)))
+
+
+def _truth(imp: Importer, x: Any, result: Any) -> Any:
+    """Truth about tensors, which of uint8 is uint8 in PyTorch."""
+    return imp.cast(imp.emit(result), "uint8") if dtype_of(x) == "uint8" else result
 
 
 def count_nonzero(imp: Importer, x: Any, dim: Any = None) -> Any:
