@@ -43,7 +43,8 @@ _PIPELINES: dict[str, str] = {
         "tir-plan-buffer-allocation,tir-unify-thread-binding,tir-inject-virtual-thread,"
         "tir-compact-buffer-allocation,tir-align-buffer-dims,tir-inject-software-pipeline,"
         "tir-to-gpu-launch,tir-to-scf,scf-promote-accumulators,gpu-async-copies,"
-        "gpu-plan-shared-memory,gpu-insert-barriers,gpu-outline-kernels,canonicalize,cse,"
+        "gpu-plan-shared-memory,gpu-insert-barriers,gpu-swizzle-shared-memory,"
+        "gpu-outline-kernels,canonicalize,cse,"
         "gpu-align-vectors,gpu-flatten-kernel-arguments"
     ),
 }

@@ -6,8 +6,11 @@ from relax_mlir.dialects.tir import (
     calls,
     free_variables,
     loops,
+    matrices,
     pointers,
     scopes,
 )
 
-__all__ = ["blocks", "buffers", "calls", "free_variables", "loops", "pointers", "scopes"]
+__all__ = [
+    "blocks", "buffers", "calls", "free_variables", "loops", "matrices", "pointers", "scopes",
+]  # fmt: skip

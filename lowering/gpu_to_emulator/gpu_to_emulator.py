@@ -21,6 +21,7 @@ from relax_mlir.lowering.gpu_to_emulator import (  # noqa: F401 (they file handl
     identifiers,
     matrix,
     subgroup_matrices,
+    warpgroup_matrices,
 )
 from relax_mlir.lowering.gpu_to_emulator.kernel_writer import (
     HANDLERS,

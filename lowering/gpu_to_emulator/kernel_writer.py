@@ -74,8 +74,9 @@ class KernelWriter:
     `state` is the pointer to the launch's state, `thread` the number of the thread in its block
     (i64); `entry` is the end of what runs before the kernel's code.  `shared_bytes` and
     `local_bytes` grow as buffers get their places.  `matrices` are the types that values of
-    `!gpu.mma_matrix` had (`subgroup_matrices.Matrix`); `pointers` are the arguments that are
-    addresses, by their place, and `written` the places of those that the kernel writes through.
+    `!gpu.mma_matrix` had (`subgroup_matrices.Matrix`), `matrix_sites` the sites of descriptors;
+    `pointers` are the arguments that are addresses, by their place, and `written` the places of
+    those that the kernel writes through.
     """
 
     name: str
@@ -90,6 +91,7 @@ class KernelWriter:
     spaces: dict[ir.Value, str] = field(default_factory=dict)
     names: dict[ir.Value, str] = field(default_factory=dict)
     matrices: dict[ir.Value, Any] = field(default_factory=dict)
+    matrix_sites: dict[ir.Value, int] = field(default_factory=dict)
     pointers: dict[ir.Value, int] = field(default_factory=dict)
     written: set[int] = field(default_factory=set)
 

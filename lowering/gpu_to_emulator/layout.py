@@ -93,6 +93,7 @@ class Word(_Offsets):
     handles = auto()
     warp_epochs = auto()
     warp_counts = auto()
+    fence_epochs = auto()
     async_queues = auto()
     epoch = auto()
     launch_epoch = auto()
@@ -132,6 +133,7 @@ class Fault(IntEnum):
     UNINITIALISED = 4
     RACE = 5
     DIVERGENCE = 6
+    UNFENCED = 7
 
 
 class Access(IntEnum):

@@ -22,7 +22,7 @@ from relax_mlir.lowering.gpu_to_emulator.kernel_writer import (
 from relax_mlir.lowering.gpu_to_emulator.layout import EXCHANGE_BYTES, WARP, Access
 from relax_mlir.mlir import arith, func, ir, llvm, scf, vector
 
-__all__: list[str] = []
+__all__ = ["multiply_add", "narrow", "widen"]
 
 _REGISTER = 4
 _ROW_BYTES = 16
@@ -271,14 +271,14 @@ def _product_body(
 
     def operand(kind: str, owner: ir.Value, byte: int) -> ir.Value:
         slot = arith.addi(arith.muli(owner, constant(2 * EXCHANGE_BYTES)), constant(byte))
-        return _widen(llvm.load(ir.Type.parse(_STORAGE[kind]), writer.offset(base, slot)), kind)
+        return widen(llvm.load(ir.Type.parse(_STORAGE[kind]), writer.offset(base, slot)), kind)
 
     group = arith.divui(lane, constant(4))
     within = arith.remui(lane, constant(4))
     result, halves = c, product.m // 8
     for index in range(2 * halves):
         half, column = index // 2, arith.addi(arith.muli(within, constant(2)), constant(index % 2))
-        total = _widen(vector.extract(c, [], [index]), product.c)
+        total = widen(vector.extract(c, [], [index]), product.c)
         for part in range(product.groups):
             for thread in range(4):
                 a_lane = arith.addi(arith.muli(group, constant(4)), constant(thread))
@@ -287,12 +287,12 @@ def _product_body(
                     element = j * product.bits // 8
                     a = operand(product.a, a_lane, (half + halves * part) * width + element)
                     b = operand(product.b, b_lane, _B_AT + part * width + element)
-                    total = _multiply_add(a, b, total)
-        result = vector.insert(_narrow(total, product.c), result, [], [index])
+                    total = multiply_add(a, b, total)
+        result = vector.insert(narrow(total, product.c), result, [], [index])
     return result
 
 
-def _widen(value: ir.Value, kind: str) -> ir.Value:
+def widen(value: ir.Value, kind: str) -> ir.Value:
     """The value in the type that products are computed in: i32, f32 or f64."""
     i32, f32 = ir.IntegerType.get_signless(32), ir.F32Type.get()
     if kind in ("f16", "bf16"):
@@ -307,12 +307,14 @@ def _widen(value: ir.Value, kind: str) -> ir.Value:
     return value
 
 
-def _multiply_add(a: ir.Value, b: ir.Value, total: ir.Value) -> ir.Value:
+def multiply_add(a: ir.Value, b: ir.Value, total: ir.Value) -> ir.Value:
+    """`a * b + total` in the type that products are computed in."""
     if isinstance(total.type, ir.IntegerType):
         return arith.addi(total, arith.muli(a, b))
     return arith.addf(total, arith.mulf(a, b))
 
 
-def _narrow(value: ir.Value, kind: str) -> ir.Value:
+def narrow(value: ir.Value, kind: str) -> ir.Value:
+    """The value in the type that it is kept in."""
     stored = ir.Type.parse(_STORAGE[kind])
     return value if value.type == stored else arith.truncf(stored, value)

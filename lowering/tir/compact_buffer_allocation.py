@@ -116,6 +116,7 @@ _ACCESSES = {
     "vector.load": 0,
     "vector.store": 1,
     "nvgpu.ldmatrix": 0,
+    "tir.matrix_descriptor": 0,
 }
 """Operation -> the number of the operand that is its buffer, before its indices."""
 

@@ -25,6 +25,7 @@ __all__ = [
     "linear_place",
     "offset_in",
     "pointer_place",
+    "thread_of",
     "view_place",
 ]
 
@@ -171,10 +172,15 @@ def is_op(value: ir.Value) -> bool:
 
 def lane_of(op: ir.Operation) -> ir.Value | None:
     """The variable of threadIdx.x around an operation."""
+    return thread_of(op, "threadIdx.x")
+
+
+def thread_of(op: ir.Operation, axis: str) -> ir.Value | None:
+    """The variable of an axis of threads around an operation."""
     outer = op.parent
     while outer is not None:
         view = outer.operation.opview
-        if isinstance(view, ForOp) and nest.thread_axis(view) == "threadIdx.x":
+        if isinstance(view, ForOp) and nest.thread_axis(view) == axis:
             return nest.loop_var(view)
         outer = outer.operation.parent
     return None

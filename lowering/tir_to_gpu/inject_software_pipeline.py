@@ -46,6 +46,7 @@ _ACCESSES = {
     "vector.load": 0,
     "vector.store": 1,
     "nvgpu.ldmatrix": 0,
+    "tir.matrix_descriptor": 0,
 }
 
 

@@ -2,6 +2,7 @@
 
     T.ptx_ldmatrix   nvgpu.ldmatrix, a store of the thread's registers
     T.ptx_mma        loads of the registers of A, B and C, nvgpu.mma.sync, a store of C's
+    T.ptx_wgmma      descriptors of A and B, nvvm.wgmma.mma_async of a slice, its wait
     T.mma_fill, T.mma_store and the WMMA intrinsics of TVM: the same fragments
 
 Fragments of both families lie in registers as `mma.sync` wants them; what WMMA leaves open is open
@@ -27,6 +28,7 @@ from relax_mlir.lowering.tir_to_gpu.fragments import (
     linear_place,
     offset_in,
     pointer_place,
+    thread_of,
     view_place,
 )
 from relax_mlir.lowering.tir_to_gpu.kernel_roots import (
@@ -36,6 +38,7 @@ from relax_mlir.lowering.tir_to_gpu.kernel_roots import (
     inside,
 )
 from relax_mlir.lowering.tir_to_gpu.mma import multiply
+from relax_mlir.lowering.tir_to_gpu.wgmma import Operand, first_row, multiply_slice
 from relax_mlir.mlir import arith, ir, memref, vector
 from relax_mlir.tir.math_ops import constant_attribute
 from relax_mlir.tir.schedule.index import Index, as_index, floordiv, leaf, mod
@@ -237,6 +240,22 @@ class _Lowering:
         made = multiply(op, (m, n, k), kind, values)
         self.store(made, places[2])
 
+    def multiply_slice(self, op: ir.Operation) -> None:
+        shape, kind = (
+            ir.StringAttr(x).value for x in list(ir.ArrayAttr(op.attributes["literals"]))[:2]
+        )
+        transposed, a, b, c, at_c = op.operands
+        place = self.registers(op, c, offset_in(c, at_c))
+        *outer, row, k = pointer_place(a).indices
+        warp = thread_of(op, "threadIdx.y")
+        rows = Place(pointer_place(a).buffer, (*outer, first_row(op, row, warp), k))
+        by_products = integer_index(transposed).as_constant() == 0
+        operands = (Operand(rows, False), Operand(pointer_place(b), by_products))
+        for operand in operands:
+            _into_shared_space(operand.start.buffer)
+        count = ir.MemRefType(place.buffer.type).shape[-1]
+        self.store(multiply_slice(op, shape, kind, *operands, self.load(place, count)), place)
+
     def fill(self, op: ir.Operation) -> None:
         _, target, offset = op.operands
         self.fill_with(self.registers(op, target, offset_in(target, offset)), None)
@@ -251,15 +270,18 @@ class _Lowering:
         self.store(filled, place)
 
     def store_sums(self, op: ir.Operation) -> None:
-        _, _, pointer, source, offset, _ = op.operands
+        _, columns, pointer, source, offset, _ = op.operands
         place = self.registers(op, source, offset_in(source, offset))
-        self.store_tile(op, pointer_place(pointer), place)
+        count = integer_index(columns).as_constant()
+        self.store_tile(op, pointer_place(pointer), place, 16 if count is None else count)
 
-    def store_tile(self, op: ir.Operation, target: Place, registers: Place) -> None:
-        """Write a tile of 16 by 16 sums: a thread has pairs in two rows and two halves."""
+    def store_tile(
+        self, op: ir.Operation, target: Place, registers: Place, columns: int = 16
+    ) -> None:
+        """Write 16 rows of sums: a thread has pairs in two rows and each eight columns."""
         lane = leaf(self.lane(op))
         row, column = self.row_and_column(lane)
-        for half in (0, 1):
+        for half in range(columns // 8):
             for below in (0, 1):
                 pair = self.load(registers.moved(4 * half + 2 * below), 2)
                 place = target.moved(row + 8 * below, column + 8 * half)
@@ -482,6 +504,7 @@ def _tile_of(buffer: ir.Value, calls: Sequence[ir.Operation]) -> tuple[int, int]
 _HANDLERS: dict[str, Callable[[_Lowering, ir.Operation], None]] = {
     "ptx_ldmatrix": _Lowering.ldmatrix,
     "ptx_mma": _Lowering.mma,
+    "ptx_wgmma": _Lowering.multiply_slice,
     "mma_fill": _Lowering.fill,
     "mma_store": _Lowering.store_sums,
     "tvm_fill_fragment": _Lowering.wmma_fill,

@@ -78,7 +78,11 @@ _VIEWS = (
 )
 _NO_ACCESS = (*_VIEWS, "memref.dim", "memref.extract_strided_metadata", "memref.assume_alignment")
 # Operations of whole warps: which thread reads which element is not what the indices say.
-_COLLECTIVE_READS = ("nvgpu.ldmatrix", "gpu.subgroup_mma_load_matrix")
+_COLLECTIVE_READS = (
+    "nvgpu.ldmatrix",
+    "gpu.subgroup_mma_load_matrix",
+    "tir.matrix_descriptor",
+)
 _COLLECTIVE_WRITES = ("gpu.subgroup_mma_store_matrix",)
 
 

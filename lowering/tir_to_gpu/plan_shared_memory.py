@@ -20,6 +20,7 @@ from relax_mlir.lowering.tir_to_gpu.buffers import DYNAMIC, is_workgroup, workgr
 from relax_mlir.lowering.tir_to_gpu.kernel_roots import describe, function_name, inside
 from relax_mlir.lowering.tir_to_gpu.limits import DeviceLimits
 from relax_mlir.lowering.tir_to_gpu.memory_accesses import buffer_bytes
+from relax_mlir.lowering.tir_to_gpu.swizzle_shared_memory import MATRIX_ALIGNMENT, matrices
 from relax_mlir.mlir import arith, ir, memref
 
 __all__ = ["PlanSharedMemory"]
@@ -50,6 +51,7 @@ class _Buffer:
     size: int
     first: int
     last: int
+    alignment: int = _ALIGNMENT
     offset: int = 0
 
 
@@ -65,7 +67,8 @@ def _plan(launch: ir.Operation, limits: DeviceLimits) -> None:
     chosen = found if total > limits.static_shared_bytes else [o for o in found if o not in static]
     if not chosen:
         return
-    buffers = [_use_of(op, body) for op in chosen]
+    swizzled = matrices(launch)
+    buffers = [_use_of(op, body, op.results[0] in swizzled) for op in chosen]
     size = _lay_out(buffers)
     fixed = total if chosen != found else 0
     if size + fixed > limits.max_shared_bytes:
@@ -82,7 +85,7 @@ def _rounded(size: int) -> int:
     return -(-size // _ALIGNMENT) * _ALIGNMENT
 
 
-def _use_of(op: ir.Operation, body: ir.Block) -> _Buffer:
+def _use_of(op: ir.Operation, body: ir.Block, is_matrix: bool) -> _Buffer:
     statements = [o.operation for o in body.operations]
     places: list[int] = []
     pending = [op.results[0]]
@@ -94,7 +97,10 @@ def _use_of(op: ir.Operation, body: ir.Block) -> _Buffer:
                 assert user.parent is not None, "a buffer is used in its kernel"
                 user = user.parent.operation
             places.append(statements.index(user))
-    return _Buffer(op, _rounded(buffer_bytes(op.results[0].type)), min(places), max(places))
+    size, alignment = _rounded(buffer_bytes(op.results[0].type)), _ALIGNMENT
+    if is_matrix:
+        alignment = MATRIX_ALIGNMENT
+    return _Buffer(op, size, min(places), max(places), alignment)
 
 
 def _lay_out(buffers: Sequence[_Buffer]) -> int:
@@ -109,7 +115,8 @@ def _lay_out(buffers: Sequence[_Buffer]) -> int:
         for other in others:
             if offset + buffer.size <= other.offset:
                 break
-            offset = max(offset, other.offset + other.size)
+            end = max(offset, other.offset + other.size)
+            offset = -(-end // buffer.alignment) * buffer.alignment
         buffer.offset = offset
         placed.append(buffer)
     return max(b.offset + b.size for b in buffers)

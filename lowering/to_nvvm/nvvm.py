@@ -9,10 +9,12 @@ from __future__ import annotations
 from relax_mlir.errors import CompileError
 from relax_mlir.ir.state import ModuleState
 from relax_mlir.lowering.pipeline import run
-from relax_mlir.lowering.tir_to_gpu.kernel_roots import kernel_modules
+from relax_mlir.lowering.tir_to_gpu.kernel_roots import inside, kernel_modules
+from relax_mlir.lowering.tir_to_gpu.swizzle_shared_memory import MATRIX_ALIGNMENT
 from relax_mlir.lowering.to_llvm.arith_guard_division import ArithGuardDivision
 from relax_mlir.lowering.to_llvm.math_to_polynomials import MathToPolynomials
 from relax_mlir.lowering.to_nvvm.device_math import DeviceMath
+from relax_mlir.lowering.to_nvvm.lower_matrix_descriptors import LowerMatrixDescriptors
 from relax_mlir.lowering.to_nvvm.math_to_intrinsics import MathToIntrinsics
 from relax_mlir.lowering.to_nvvm.scalarize_quotients import ScalarizeQuotients
 from relax_mlir.mlir import ir
@@ -66,7 +68,7 @@ def nvvm_pipeline() -> str:
         )
     )
     # After scf is gone: matrices of tensor cores may be carried through loops.
-    before = f"gpu.module({TO_CONTROL_FLOW},convert-nvgpu-to-nvvm)"
+    before = f"{LowerMatrixDescriptors()},gpu.module({TO_CONTROL_FLOW},convert-nvgpu-to-nvvm)"
     return f"{before},{MathToIntrinsics()},{ScalarizeQuotients()},gpu.module({after})"
 
 
@@ -95,13 +97,21 @@ def lower_kernels_to_nvvm(state: ModuleState) -> None:
 
 def _make_dynamic_memory_external(module: ir.Operation) -> None:
     """The dynamic part of shared memory is external: as an internal symbol, which it is made as, it
-    would lie over the static buffers."""
+    would lie over the static buffers.  Tiles that are swizzled by their addresses are at multiples
+    of 1024 bytes from its start."""
     for view in module.regions[0].blocks[0].operations:
         op = view.operation
         if op.name != "llvm.mlir.global":
             continue
         if ir.StringAttr(op.attributes["sym_name"]).value.startswith("__dynamic_shmem__"):
             op.attributes["linkage"] = ir.Attribute.parse("#llvm.linkage<external>")
+            if _uses_warpgroups(module):
+                i64 = ir.IntegerType.get_signless(64)
+                op.attributes["alignment"] = ir.IntegerAttr.get(i64, MATRIX_ALIGNMENT)
+
+
+def _uses_warpgroups(module: ir.Operation) -> bool:
+    return any(op.name == "nvvm.wgmma.fence.aligned" for op in inside(module))
 
 
 def _let_registers_decide(module: ir.Operation) -> None:

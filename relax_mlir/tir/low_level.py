@@ -59,8 +59,8 @@ _DEFAULTS = {"col": 8, "row": 8, "transpose_matrix": False}
 
 DTYPE_FIRST = (
     "call_extern call_pure_extern call_intrin call_llvm_intrin call_llvm_pure_intrin reinterpret "
-    "ptx_mma ptx_mma_sp ptx_ldmatrix ptx_cp_async ptx_cp_async_bulk mma_store mma_fill vectorlow "
-    "vectorhigh vectorcombine get_active_lane_mask type_annotation "
+    "ptx_mma ptx_mma_sp ptx_wgmma ptx_ldmatrix ptx_cp_async ptx_cp_async_bulk mma_store mma_fill "
+    "vectorlow vectorhigh vectorcombine get_active_lane_mask type_annotation "
     "ptx_ldg32 cooperative_tensor_fill"
 ).split()
 """Calls that name their dtype first, in program text as well."""

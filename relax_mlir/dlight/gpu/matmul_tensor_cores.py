@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeAlias
 
 from relax_mlir import mlir
 from relax_mlir.dlight.analysis.common_analysis import has_reduction, normalize_prim_func
@@ -27,7 +26,15 @@ from relax_mlir.dlight.gpu.matmul_form import (
     reduction_block,
     walks_rows_fastest,
 )
-from relax_mlir.dlight.gpu.matmul_tiles import blocks_of, largest_that_fill
+from relax_mlir.dlight.gpu.matmul_tiles import (
+    Layout,
+    blocks_of,
+    in_fragments,
+    largest_that_fill,
+    spread_over_warps,
+    write_back_by_warps,
+)
+from relax_mlir.dlight.gpu.matmul_warpgroups import has_warpgroups, schedule_on_warpgroups
 from relax_mlir.lowering.tir_to_gpu.limits import DeviceLimits
 from relax_mlir.target import Target
 from relax_mlir.tir import PrimFunc
@@ -44,10 +51,8 @@ MINIMAL_EXTENT = 64
 cores."""
 
 _FRAGMENT = 16
-_WARP = 32
 _SCOPE = "shared.dyn"
 _VECTOR_BYTES = 16
-_LANES_OUT = 4
 _PADDING_OF_SUMS = 8
 """Elements after a row of sums: the rows of a fragment lie in different banks."""
 
@@ -79,8 +84,6 @@ WARP_TILES = (
     WarpTiles((2, 2), (4, 2)),
     WarpTiles((2, 2), (2, 2)),
 )
-
-Layout: TypeAlias = "Callable[[Any, Any], tuple[Any, Any]]"
 
 
 @dataclass(frozen=True)
@@ -183,6 +186,9 @@ def schedule_on_tensor_cores(
     if kind is None or traits is None or not is_large(traits):
         return False
     normalize_matmul(sch, block)
+    if tiles is None and has_warpgroups(target, kind.factors, kind.sums, traits):
+        schedule_on_warpgroups(sch, block, (kind.factors, kind.sums), traits, take_consumers)
+        return True
     _schedule(sch, block, kind, tiles or _tiles_for(traits, target), take_consumers)
     return True
 
@@ -245,9 +251,7 @@ def _schedule(
     intrinsics = kind.intrinsics(columns_first)
     staged = _use_fragments(sch, block, outer, (k0, k1, warp), kind, intrinsics)
     take_consumers(sch, staged)
-    _, lane, vector = sch.split(sch.fuse(*sch.get_loops(staged)[-2:]), [None, _WARP, _LANES_OUT])
-    sch.bind(lane, "threadIdx.x")
-    sch.vectorize(vector)
+    write_back_by_warps(sch, staged)
     # The next slice's tiles are on their way while a slice is multiplied.
     sch.annotate(k0, "software_pipeline_stage", [0, 0, 1])
     sch.annotate(k0, "software_pipeline_order", [0, 1, 2])
@@ -280,7 +284,7 @@ def _use_fragments(
                   (sums, "read", _SQUARE))  # fmt: skip
         for place, access, layout in places:
             columns = _FRAGMENT if place is sums else kind.k_extent
-            sch.transform_layout(place, (access, 0), _in_fragments(columns, layout))
+            sch.transform_layout(place, (access, 0), in_fragments(columns, layout))
     init = sch.get_child_blocks(sch.decompose_reduction(outer, k0))[0]
     fragments |= {"init": sch.get_loops(init)[-2], "compute": sch.get_loops(block)[-3]}
     for name, loop in fragments.items():
@@ -289,15 +293,6 @@ def _use_fragments(
     sch.storage_align(stored, 0, -2, 16, _PADDING_OF_SUMS)
     sch.tensorize(stored, intrinsics["store"])
     return staged
-
-
-def _in_fragments(columns: int, layout: Layout) -> Callable[[Any, Any, Any], list[Any]]:
-    """The place of an element in registers: batch, fragment, thread, register."""
-
-    def place(s: Any, i: Any, j: Any) -> list[Any]:
-        return [s, i // _FRAGMENT, j // columns, *layout(i % _FRAGMENT, j % columns)]
-
-    return place
 
 
 def _fetch(sch: Schedule, block: BlockRV, number: int, k0: LoopRV, kind: _Kind, warps: int) -> bool:
@@ -309,19 +304,12 @@ def _fetch(sch: Schedule, block: BlockRV, number: int, k0: LoopRV, kind: _Kind, 
     fetch = sch.cache_read(block, number, _SCOPE)
     sch.compute_at(fetch, k0)
     inline_producers(sch, fetch)
-    row, column = sch.get_loops(fetch)[-2:]
     by_rows = walks_rows_fastest(sch, fetch)
     keeps_order = by_rows and number == 1 and kind.has_both_orders
     if keeps_order:
         sch.transform_layout(fetch, ("write", 0), lambda s, j, k: [s, k, j])
-    if by_rows:
-        sch.reorder(column, row)
-    fused = sch.fuse(*((column, row) if by_rows else (row, column)))
     lanes = _VECTOR_BYTES // get_bytes(kind.factors) if keeps_order or not by_rows else 1
-    _, warp, lane, vector = sch.split(fused, [None, warps, _WARP, lanes])
-    sch.bind(lane, "threadIdx.x")
-    sch.bind(warp, "threadIdx.y")
-    sch.vectorize(vector)
+    spread_over_warps(sch, fetch, warps, lanes, by_rows=by_rows)
     factor, offset = kind.align
     sch.storage_align(fetch, 0, axis=-2, factor=factor, offset=offset)
     return keeps_order

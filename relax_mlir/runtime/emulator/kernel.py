@@ -239,6 +239,7 @@ class _Launch:
             Word.order: self._keep(options.permutation(threads)),
             Word.events: self._memory(4 * threads), Word.handles: self._memory(8 * threads),
             Word.warp_epochs: self._memory(8 * warps), Word.warp_counts: self._memory(8 * warps),
+            Word.fence_epochs: self._memory(8 * threads),
             Word.async_queues: self._memory(QUEUE_BYTES * threads),
             Word.epoch: epoch, Word.launch_epoch: epoch,
         }  # fmt: skip

@@ -43,7 +43,7 @@ class EmulatorError(Error, RuntimeError):
     """A kernel did what no kernel may do.
 
     `kind` is one of "out of bounds", "unknown address", "misaligned", "uninitialised", "race",
-    "divergence"; `kernel` and `buffer` are names; `accesses` the one or two threads.
+    "divergence", "no fence"; `kernel` and `buffer` are names; `accesses` the one or two threads.
     """
 
     def __init__(
@@ -175,6 +175,19 @@ def _race(report: Report) -> EmulatorError:
     return EmulatorError("race", report.kernel, site.buffer, accesses, message, hint)
 
 
+def _unfenced(report: Report) -> EmulatorError:
+    site, other_site = report.site(Word.fault_site), report.site(Word.other_site)
+    assert site is not None
+    wrote = report.access(Word.other_thread, Word.fault_block, other_site, "writes it")
+    read = report.access(Word.fault_thread, Word.fault_block, site, f"reads {_buffer(site)}")
+    message = (
+        f"kernel {report.kernel}: no fence: wgmma reads shared memory by the asynchronous proxy, "
+        f"where a write that no fence follows is not seen\n  {wrote}\n  {read}"
+    )
+    hint = "fence.proxy.async after the write, in the thread that writes, before the barrier"
+    return EmulatorError("no fence", report.kernel, site.buffer, [wrote, read], message, hint)
+
+
 _WAITS = {
     Event.BARRIER: "waits at a barrier",
     Event.EXCHANGE: "waits for its warp",
@@ -209,4 +222,5 @@ _READERS = {
     Fault.UNINITIALISED: _uninitialised,
     Fault.RACE: _race,
     Fault.DIVERGENCE: _divergence,
+    Fault.UNFENCED: _unfenced,
 }

@@ -97,7 +97,8 @@ def tf32_columns_layout(j: Any, k: Any) -> tuple[Any, Any]:
     return 4 * (j % 8) + k % 4, 2 * (j // 8) + k // 4
 
 
-def _text(layout: Layout, i: str, j: str) -> tuple[str, str]:
+def text_of_layout(layout: Layout, i: str, j: str) -> tuple[str, str]:
+    """A layout's place of an element, as text over the names of its indices."""
     first, second = layout(Var(i, "int32"), Var(j, "int32"))
     return str(first), str(second)
 
@@ -140,7 +141,7 @@ def ldmatrix(
     """
     factors = FACTORS[short]
     tile, layout = _layout(factors, matrix, transposed)
-    thread, register = _text(layout, "v0", "v1")
+    thread, register = text_of_layout(layout, "v0", "v1")
     shared = Parameter("shared", tile, factors.dtype, scope, tile[1])
     warp = Parameter("warp", (WARP_SIZE, factors.registers), factors.dtype, "warp", tile[1])
     copy = _copy(f"warp[{thread}, {register}]", "shared[v0, v1]", tile, "shared_warp")
@@ -221,10 +222,10 @@ def _products(a: Factors, b: Factors, sums: str, a_transposed: bool, b_transpose
     _, layout_a = _layout(a, "A", a_transposed)
     _, layout_b = _layout(b, "B", b_transposed)
     elements = [
-        f"{name}[{', '.join(_text(layout, *at))}]"
+        f"{name}[{', '.join(text_of_layout(layout, *at))}]"
         for name, layout, at in (("A", layout_a, at_a), ("B", layout_b, at_b))
     ]
-    sum_ = f"C[{', '.join(_text(shared_16x16_to_ldmatrix_32x8_layout, 'vi', 'vj'))}]"
+    sum_ = f"C[{', '.join(text_of_layout(shared_16x16_to_ldmatrix_32x8_layout, 'vi', 'vj'))}]"
     factors = [
         e if f.dtype == sums else f'T.cast({e}, "{sums}")'
         for e, f in zip(elements, (a, b), strict=True)
@@ -238,12 +239,13 @@ def _products(a: Factors, b: Factors, sums: str, a_transposed: bool, b_transpose
                 {sum_} = {sum_} + {factors[0]} * {factors[1]}"""
 
 
-def fill(sums: str) -> tuple[str, str]:
+def fill(sums: str, columns: int = N_DIM) -> tuple[str, str]:
     """Zeros in a fragment of sums: description, implementation."""
-    warp = Parameter("C_warp", (WARP_SIZE, REGISTERS_OF_SUMS), sums, "warp")
-    thread, register = _text(shared_16x16_to_ldmatrix_32x8_layout, "v0", "v1")
+    registers = M_DIM * columns // WARP_SIZE
+    warp = Parameter("C_warp", (WARP_SIZE, registers), sums, "warp")
+    thread, register = text_of_layout(shared_16x16_to_ldmatrix_32x8_layout, "v0", "v1")
     desc = f"""
-        for i0, i1 in T.grid({M_DIM}, {N_DIM}):
+        for i0, i1 in T.grid({M_DIM}, {columns}):
             with T.block("C_warp"):
                 v0, v1 = T.axis.remap("SS", [i0, i1])
                 T.reads()
@@ -251,30 +253,30 @@ def fill(sums: str) -> tuple[str, str]:
                 C_warp[{thread}, {register}] = T.{sums}(0)"""
     impl = f"""
         for tx in T.thread_binding(0, {WARP_SIZE}, "threadIdx.x"):
-            T.evaluate(T.mma_fill("{sums}", {REGISTERS_OF_SUMS}, C_warp.data,
+            T.evaluate(T.mma_fill("{sums}", {registers}, C_warp.data,
                 C_warp.elem_offset))"""
     return (function("mma_fill_desc", [warp], desc, [], [warp]),
             function("mma_fill_impl", [warp], impl, [], [warp]))  # fmt: skip
 
 
-def store(sums: str, scope: str = "global", by_intrinsic: bool = True) -> tuple[str, str]:
+def store(
+    sums: str, scope: str = "global", by_intrinsic: bool = True, columns: int = N_DIM
+) -> tuple[str, str]:
     """Store a fragment of sums into a tile, by `T.mma_store` or element by element."""
-    warp = Parameter("C_warp", (WARP_SIZE, REGISTERS_OF_SUMS), sums, "warp")
-    tile = Parameter("C", (M_DIM, N_DIM), sums, scope)
-    thread, register = _text(shared_16x16_to_ldmatrix_32x8_layout, "v0", "v1")
-    copy = _copy("C[v0, v1]", f"C_warp[{thread}, {register}]", (M_DIM, N_DIM), "C_warp")
+    registers = M_DIM * columns // WARP_SIZE
+    warp = Parameter("C_warp", (WARP_SIZE, registers), sums, "warp")
+    tile = Parameter("C", (M_DIM, columns), sums, scope)
+    thread, register = text_of_layout(shared_16x16_to_ldmatrix_32x8_layout, "v0", "v1")
+    copy = _copy("C[v0, v1]", f"C_warp[{thread}, {register}]", (M_DIM, columns), "C_warp")
     desc = function("mma_store_desc", [warp, tile], copy, [warp], [tile])
     loop = f'for tx in T.thread_binding(0, {WARP_SIZE}, "threadIdx.x"):\n    '
     strides = {"C": ("s0", "s1")} if by_intrinsic else None
     if by_intrinsic:
         body = (
-            f'{loop}T.evaluate(T.mma_store("{sums}", {M_DIM}, {N_DIM}, C.access_ptr("w"), '
+            f'{loop}T.evaluate(T.mma_store("{sums}", {M_DIM}, {columns}, C.access_ptr("w"), '
             "C_warp.data, C_warp.elem_offset, s0))"
         )
     else:
-        row, column = _text(ldmatrix_32x8_to_shared_16x16_layout, "tx", "l")
-        body = (
-            f"{loop}for l in T.serial({REGISTERS_OF_SUMS}):\n"
-            f"        C[{row}, {column}] = C_warp[tx, l]"
-        )
+        row, column = text_of_layout(ldmatrix_32x8_to_shared_16x16_layout, "tx", "l")
+        body = f"{loop}for l in T.serial({registers}):\n        C[{row}, {column}] = C_warp[tx, l]"
     return desc, function("mma_store_impl", [warp, tile], body, [warp], [tile], strides)

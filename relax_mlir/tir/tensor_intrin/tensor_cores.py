@@ -1,11 +1,11 @@
-"""The intrinsics of NVIDIA's tensor cores by name: TVM's, and `mma` of bfloat16 and TF32."""
+"""The intrinsics of NVIDIA's tensor cores by name: TVM's, `mma` of bfloat16 and TF32, `wgmma`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
 
-from relax_mlir.tir.tensor_intrin import mma, wmma
+from relax_mlir.tir.tensor_intrin import mma, wgmma, wmma
 
 Maker = Callable[[], tuple[str, str]]
 
@@ -74,7 +74,25 @@ def _wmma_intrinsics() -> Iterator[tuple[str, Maker]]:
                    partial(wmma.store, m, n, k, sums, scope))  # fmt: skip
 
 
-INTRINSICS: dict[str, Maker] = {**dict(_mma_intrinsics()), **dict(_wmma_intrinsics())}
+def _wgmma_intrinsics() -> Iterator[tuple[str, Maker]]:
+    for columns in wgmma.COLUMNS:
+        for short, sums in wgmma.PRODUCTS:
+            for transposed in (False, True):
+                trans = "_trans_b" if transposed else ""
+                name = f"wgmma_m64n{columns}k64_{short}{short}{SHORT[sums]}{trans}"
+                yield name, partial(wgmma.multiply, short, sums, columns, transposed)
+        for sums in ("float16", "float32"):
+            shape = f"16x{columns}_{SHORT[sums]}"
+            yield f"wgmma_fill_{shape}", partial(mma.fill, sums, columns)
+            yield (f"wgmma_store_{shape}_shared_dyn",
+                   partial(mma.store, sums, "shared.dyn", True, columns))  # fmt: skip
+
+
+INTRINSICS: dict[str, Maker] = {
+    **dict(_mma_intrinsics()),
+    **dict(_wmma_intrinsics()),
+    **dict(_wgmma_intrinsics()),
+}
 """Name -> the maker of description and implementation."""
 
 
@@ -90,7 +108,7 @@ def constant_name(name: str) -> str:
     elif kind == "ldmatrix":
         words = ["LDMATRIX", rest[0], *(part.upper() for part in rest[1:])]
     elif kind in ("fill", "store"):
-        words = ["MMA", kind, *rest]
+        words = [family.upper(), kind, *rest]
     else:
         words = ["MMA", kind, *(part.upper() for part in rest)]
     return "_".join([*words, "INTRIN"]) + ("_SIMPLE" if name.endswith("_simple_") else "")

@@ -1,0 +1,90 @@
+"""`gpu-swizzle-shared-memory`: tiles that `wgmma` reads lie swizzled, and are shown to it.
+
+A tile's rows are 128 bytes; chunk c of 16 bytes of row r lies at c xor r mod 8, so that eight rows
+of a chunk are in different banks.  Tensor cores read by another way (the asynchronous proxy) than
+what threads and `cp.async` write by: before a barrier each thread makes its writes visible there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from relax_mlir.ir.state import ModuleState
+from relax_mlir.lowering.passes import Pass, register_pass
+from relax_mlir.lowering.tir_to_gpu.kernel_roots import inside
+from relax_mlir.lowering.tir_to_gpu.memory_accesses import root_of
+from relax_mlir.mlir import arith, ir
+from relax_mlir.tir.schedule.index import Index, as_index, floordiv, leaf, mod
+from relax_mlir.tir.schedule.index_write import write
+
+__all__ = ["DESCRIPTOR", "MATRIX_ALIGNMENT", "SwizzleSharedMemory", "matrices"]
+
+DESCRIPTOR = "tir.matrix_descriptor"
+MATRIX_ALIGNMENT = 1024
+"""Bytes after which the pattern repeats, eight rows; it is one of addresses."""
+
+_CHUNK = 8
+_ROWS = 8
+_BUFFERS = {
+    "memref.load": 0,
+    "vector.load": 0,
+    "memref.store": 1,
+    "vector.store": 1,
+    "nvgpu.device_async_copy": 0,
+}
+"""Operation -> the operand that is the buffer, before its indices."""
+
+
+@register_pass("gpu-swizzle-shared-memory")
+@dataclass(frozen=True)
+class SwizzleSharedMemory(Pass):
+    """Swizzle what is written into tiles of `wgmma`, and put fences before barriers."""
+
+    def run(self, state: ModuleState) -> None:
+        for function in state.functions():
+            for op in list(inside(function)):
+                if op.name == "gpu.launch":
+                    _swizzle(op)
+
+
+def matrices(launch: ir.Operation) -> set[ir.Value]:
+    """The buffers of a kernel that matrices are read from by descriptors."""
+    return {root_of(op.operands[0]) for op in inside(launch) if op.name == DESCRIPTOR}
+
+
+def _swizzle(launch: ir.Operation) -> None:
+    found = {op.operands[0] for op in inside(launch) if op.name == DESCRIPTOR}
+    if not found:
+        return
+    for op in list(inside(launch)):
+        if op.name == "gpu.barrier":
+            _fence(op)
+        position = _BUFFERS.get(op.name)
+        if position is not None and op.operands[position] in found:
+            _rewrite(op, position)
+
+
+def _fence(barrier: ir.Operation) -> None:
+    ir.Operation.create(
+        "nvvm.fence.proxy",
+        attributes={
+            "kind": ir.Attribute.parse("#nvvm.proxy_kind<async.shared>"),
+            "space": ir.Attribute.parse("#nvvm.shared_space<cta>"),
+        },
+        loc=barrier.location,
+        ip=ir.InsertionPoint(barrier),
+    )
+
+
+def _rewrite(op: ir.Operation, position: int) -> None:
+    """Let an access use the place of its chunk."""
+    last = position + ir.MemRefType(op.operands[position].type).rank
+    row, column = (as_index(op.operands[n]) for n in (last - 1, last))
+    at, chunk = ir.InsertionPoint(op), Index({}, _CHUNK)
+    plain, key = (
+        write(index, at, op.location)
+        for index in (floordiv(column, chunk), mod(row, Index({}, _ROWS)))
+    )
+    with at, op.location:
+        swizzled = leaf(arith.xori(plain, key)) * _CHUNK + mod(column, chunk)
+        op.operands[last] = write(swizzled, at, op.location)
