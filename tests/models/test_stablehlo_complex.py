@@ -131,9 +131,48 @@ def test_refused() -> None:
     text = program([a, a], f"{head}%r0 = stablehlo.cosine %x : {kind}", [kind])
     with pytest.raises(Error, match=r"cosine.*no converter for complex numbers"):
         from_stablehlo(text)
-    text = program([a, a], head.replace("%x", "%r0"), [kind])
-    with pytest.raises(Error, match="return its real and imaginary part"):
-        from_stablehlo(text)
-    text = f"func.func @main(%a: {kind}) -> {kind} {{ return %a : {kind} }}"
-    with pytest.raises(Error, match="no counterpart in Relax"):
-        from_stablehlo(text)
+
+
+def beside(x: np.ndarray) -> np.ndarray:
+    """The parts of complex numbers along one more axis."""
+    return np.stack([np.real(x), np.imag(x)], axis=-1)
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+def test_complex_parameters_and_results_are_their_parts(dtype: str) -> None:
+    part = "f32" if dtype == "complex64" else "f64"
+    x, y = drawn(3, 4, dtype=dtype), drawn(3, 4, dtype=dtype)
+    kind = complex_type((3, 4), part)
+    text = f"""
+    func.func @main(%a: {kind}, %b: {kind}) -> ({kind}, tensor<3x4x{part}>) {{
+      %0 = stablehlo.multiply %a, %b : {kind}
+      %1 = stablehlo.imag %a : ({kind}) -> tensor<3x4x{part}>
+      return %0, %1 : {kind}, tensor<3x4x{part}>
+    }}"""
+    result, imaginary = run(text, beside(x), beside(y))
+    np.testing.assert_allclose(result, beside(x * y), rtol=1e-5, atol=1e-6)
+    np.testing.assert_array_equal(imaginary, np.imag(x))
+    named = run(text, beside(x), beside(y), input_info=[((3, 4), dtype)] * 2)
+    np.testing.assert_array_equal(named[0], result)
+    with pytest.raises(Error, match="input_info gives parameter 0 float32"):
+        from_stablehlo(text, [((3, 4), "float32")] * 2)
+
+
+@pytest.mark.parametrize(
+    ("elements", "expected"),
+    [
+        ("(1.5, -2.0)", np.full(3, 1.5 - 2j)),
+        ("[(0.0, 1.0), (-3.0, 0x7F800000), (2.0e-3, 4.0)]", [1j, complex(-3, np.inf), 2e-3 + 4j]),
+        ('"0x0000803F00000040000080400000A04000000000000000C0"', [1 + 2j, 4 + 5j, -2j]),
+    ],
+)
+def test_complex_constants(elements: str, expected: np.ndarray) -> None:
+    kind = complex_type((3,))
+    text = f"""
+    func.func @main() -> {kind} {{
+      %0 = stablehlo.constant dense<{elements}> : {kind}
+      return %0 : {kind}
+    }}"""
+    (result,) = run(text)
+    wanted = np.array([[z.real, z.imag] for z in expected], "float32")
+    np.testing.assert_array_equal(result, wanted)

@@ -389,3 +389,27 @@ def test_batch_normalisation() -> None:
     np.testing.assert_allclose(results[2], x.var((0, 2)), rtol=1e-5, atol=1e-6)
     normal = (x - results[1][None, :, None]) / np.sqrt(results[2][None, :, None] + 1e-5)
     np.testing.assert_allclose(results[0], normal * columns[0] + columns[1], rtol=2e-5, atol=2e-5)
+
+
+@pytest.mark.parametrize(("shape", "axis"), [((2, 3, 4), 1), ((5, 2), 1), ((3, 4), 0)])
+def test_gradients_of_batch_norm(shape: tuple[int, ...], axis: int) -> None:
+    """Against PyTorch's, by its own formula."""
+    torch = pytest.importorskip("torch")
+    features, axes = shape[axis], tuple(i for i in range(len(shape)) if i != axis)
+    rng = np.random.default_rng(0)
+    x, grad = (rng.standard_normal(shape) for _ in range(2))
+    scale, offset = (rng.standard_normal(features) for _ in range(2))
+    arguments = [v.astype("float32") for v in (x, scale, x.mean(axes), x.var(axes), grad)]
+    body = (
+        '%r0, %r1, %r2 = "stablehlo.batch_norm_grad"(%a, %b, %c, %d, %e) '
+        f"<{{epsilon = 1.0e-3 : f32, feature_index = {axis} : i64}}> "
+        ": ($a, $b, $b, $b, $a) -> ($a, $b, $b)"
+    )
+    kinds = [tensor_type(arguments[0]), *[tensor_type(arguments[1])] * 2]
+    found = run(program(arguments, body, kinds), *arguments)
+    given = [torch.tensor(v, requires_grad=True) for v in (x, scale, offset)]
+    moved = given[0].movedim(axis, 1)
+    made = torch.nn.functional.batch_norm(moved, None, None, *given[1:], True, eps=1e-3)
+    made.movedim(1, axis).backward(torch.tensor(grad))
+    for got, wanted in zip(found, given, strict=True):
+        np.testing.assert_allclose(got, wanted.grad.numpy(), rtol=1e-3, atol=1e-4)

@@ -69,6 +69,23 @@ def constant_array(
     return np.broadcast_to(dense_array(single), tuple(kind.shape))
 
 
+_COMPLEX = re.compile(r"dense<(.*)> : tensor<((?:\d+x)*)complex<(\w+)>>", re.DOTALL)
+
+
+def complex_constant(operation: ir.Operation) -> np.ndarray:
+    """The parts of a complex constant along one more axis.  The bindings do not have attributes of
+    complex elements: they are read from the operation's text, as pairs of real ones."""
+    found = _COMPLEX.search(operation.get_asm())
+    if found is None:
+        raise UnsupportedStablehloOperatorError("a complex constant that the text does not tell")
+    body, sizes, part = found.groups()
+    repeated = body.startswith("(")
+    pairs = body.replace("(", "[").replace(")", "]")
+    text = f"dense<{pairs}> : tensor<{'' if repeated else sizes}2x{part}>"
+    array = dense_array(ir.Attribute.parse(text, operation.context))
+    return np.broadcast_to(array, (*map(int, sizes.split("x")[:-1]), 2))
+
+
 _BLOB = re.compile(r'([\w.$-]+): "0x([0-9A-Fa-f]+)"')
 _BLOB_HEADER = 4
 """Bytes before the data of a blob: its alignment."""
@@ -88,6 +105,11 @@ def _resource_array(attribute: ir.Attribute, resources: Mapping[str, bytes]) -> 
     tensor = ir.RankedTensorType(ir.Type.parse(kind, attribute.context))
     dtype = numpy_dtype(dtype_of(tensor.element_type))
     return np.frombuffer(resources[name], dtype).reshape(tensor.shape)
+
+
+def part_of(element: ir.Type) -> ir.Type | None:
+    """The type of the parts of a complex element type; None for others."""
+    return element.element_type if isinstance(element, ir.ComplexType) else None
 
 
 def dtype_of(element: ir.Type) -> str:

@@ -58,6 +58,18 @@ class ProgramImporter(ValueImporter):
             )
         return super().expr(value)
 
+    def parts(self, x: Any) -> Complex:
+        """A complex tensor, of a tensor that has its parts along a last axis."""
+        last = len(x.struct_info.shape) - 1
+        chosen = (self.relax.const(i, "int64") for i in range(2))
+        return Complex(*(self.ops.take(x, part, axis=last) for part in chosen))
+
+    def result(self, value: Any) -> Any:
+        """A value that the program returns; a complex one as `parts` takes it."""
+        if not isinstance(value, Complex):
+            return self.expr(value)
+        return self.ops.stack([self.expr(value.real), self.expr(value.imag)], axis=-1)
+
     def dims_of(self, value: Any) -> list[Dim] | None:
         if isinstance(value, Spread):
             return list(value.dims)

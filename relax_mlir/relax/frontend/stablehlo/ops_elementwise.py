@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 
 from relax_mlir.dialects import dtypes
+from relax_mlir.mlir import ir
 from relax_mlir.relax.frontend import formulas
+from relax_mlir.relax.frontend.fourier import Complex
 from relax_mlir.relax.frontend.known import Known
 from relax_mlir.relax.frontend.stablehlo import fold
 from relax_mlir.relax.frontend.stablehlo.importer import ProgramImporter
@@ -379,8 +381,15 @@ def identity(operation: Operation) -> Any:
 
 
 def constant(operation: Operation) -> Any:
-    from relax_mlir.relax.frontend.stablehlo.attributes import constant_array
+    from relax_mlir.relax.frontend.stablehlo.attributes import (
+        complex_constant,
+        constant_array,
+        part_of,
+    )
 
+    if part_of(ir.RankedTensorType(operation.source.results[0].type).element_type) is not None:
+        parts = complex_constant(operation.source)
+        return Complex(*(Known(np.ascontiguousarray(parts[..., i])) for i in (0, 1)))
     array = constant_array(
         operation.source.attributes["value"], lambda: operation.importer.resources
     )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from relax_mlir import mlir
 from relax_mlir.mlir import ir
 from relax_mlir.relax.frontend.common import listed_operators
-from relax_mlir.relax.frontend.stablehlo.attributes import dtype_of
+from relax_mlir.relax.frontend.stablehlo.attributes import dtype_of, part_of
 from relax_mlir.relax.frontend.stablehlo.errors import (
     StablehloError,
     UnsupportedStablehloOperatorError,
@@ -41,6 +41,8 @@ def from_stablehlo(
     `mlir_module_serialized`), or a module of MLIR's Python bindings, this package's or JAX's.
     Sizes that the program leaves open are symbols n_0, n_1 ...; `input_info`, a shape and a dtype
     for each parameter, gives them numbers or names of symbols (equal names are equal sizes).
+    A complex parameter or result is its parts along one more axis: an array `x` of numpy's is given
+    as `np.stack([x.real, x.imag], -1)`.
     `custom_convert_map` maps an operation ("stablehlo.add", "stablehlo.custom_call", or the target
     of a custom call) to a function `(operation) -> expression`, see
     `relax_mlir.relax.frontend.stablehlo.operation.Operation`.
@@ -65,7 +67,11 @@ def _imported(
     controlled = any(op.name in CONTROL_FLOW for op in _reached(importer, block))
 
     def returned(output: Callable[[Any], Any]) -> Any:
-        values = [importer.expr(value) for value in importer.block(block, parameters)]
+        given = [
+            importer.parts(value) if _part_type(argument) is not None else value
+            for value, argument in zip(parameters, block.arguments, strict=True)
+        ]
+        values = [importer.result(value) for value in importer.block(block, given)]
         return output(values[0] if len(values) == 1 else importer.relax.Tuple(values))
 
     with builder.function("main", parameters):
@@ -148,14 +154,25 @@ def _parameters(
             raise UnsupportedStablehloOperatorError(
                 f"parameter {index} is {argument.type}; tensors of known rank can be imported"
             )
-        kind = ir.RankedTensorType(argument.type)
+        kind, part = ir.RankedTensorType(argument.type), _part_type(argument)
         given = None if input_info is None else input_info[index]
         dims = _parameter_dims(kind, index, given, unnamed)
-        info = importer.relax.TensorStructInfo(
-            importer.shape_expr(dims), dtype_of(kind.element_type)
-        )
+        if part is not None:
+            dims.append(2)
+        dtype = dtype_of(kind.element_type if part is None else part)
+        info = importer.relax.TensorStructInfo(importer.shape_expr(dims), dtype)
         variables.append(importer.relax.Var(f"arg{index}", info))
     return variables
+
+
+def _part_type(argument: ir.Value) -> ir.Type | None:
+    return part_of(ir.RankedTensorType(argument.type).element_type)
+
+
+def _declared_dtype(element: ir.Type) -> str:
+    """The dtype by which `input_info` names an element type: of complex ones numpy's."""
+    part = part_of(element)
+    return dtype_of(element) if part is None else f"complex{2 * ir.FloatType(part).width}"
 
 
 def _parameter_dims(
@@ -171,7 +188,7 @@ def _parameter_dims(
     fits = len(shape) == kind.rank and all(
         kind.is_dynamic_dim(i) or size == kind.shape[i] for i, size in enumerate(shape)
     )
-    if not fits or str(dtype) != dtype_of(kind.element_type):
+    if not fits or str(dtype) != _declared_dtype(kind.element_type):
         raise StablehloError(
             f"input_info gives parameter {index} {dtype}{list(shape)}, but the program has {kind}"
         )

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from relax_mlir.errors import Error
 from relax_mlir.relax.frontend.torch.importer import Converter, Importer, dtype_of
 
 
@@ -52,7 +53,13 @@ def _scaled(imp: Importer, x: Any, factor: float) -> Any:
 
 def addmm(imp: Importer, bias: Any, lhs: Any, rhs: Any, beta: float = 1, alpha: float = 1) -> Any:
     product = _scaled(imp, imp.emit(matmul(imp, lhs, rhs)), alpha)
-    return product if beta == 0 else imp.op.add(product, _scaled(imp, bias, beta))
+    if beta == 0:
+        return product
+    bound = imp.bind(product)
+    total = imp.emit(imp.op.add(bound, _scaled(imp, bias, beta)))
+    if imp.shape_of(total) != imp.shape_of(bound):
+        raise Error(f"{imp.shape_of(bias)} cannot be added to {imp.shape_of(bound)}")
+    return total
 
 
 def addbmm(imp: Importer, bias: Any, lhs: Any, rhs: Any, beta: float = 1, alpha: float = 1) -> Any:
