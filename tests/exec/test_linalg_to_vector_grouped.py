@@ -9,6 +9,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from relax_mlir.lowering.linalg_to_vector.cpu_target import host_cpu
 from relax_mlir.testing.kernels import KernelText, compile_kernel, memref
 
 SHAPES = [(33, 65, 77), (5, 17, 19), (70, 130, 1030)]
@@ -165,6 +166,17 @@ def test_epilogue(kind: str) -> None:
         np.testing.assert_allclose(c.astype(np.float32), expected, rtol=2e-2, atol=0.3)
     else:
         _compare(c, a, b, kind, bias)
+
+
+@pytest.mark.skipif(
+    not {"avx512_bf16", "avx512_vnni"} <= host_cpu().features, reason="needs both instructions"
+)
+@pytest.mark.parametrize(("kind", "rows"), [("bf16 rounded", 6), ("s8 s8", 4)])
+def test_few_rows_are_not_worth_groups(kind: str, rows: int) -> None:
+    for m in (rows - 1, rows):
+        kernel = compile_kernel(_text((m, 40, 50), kind, False))
+        assert ("llvm.call_intrinsic" in kernel.vector_text) == (m == rows)
+        _run(kernel, kind, (m, 40, 50), False)
 
 
 @pytest.mark.parametrize("kind", ["bf16", "s8 s8"])

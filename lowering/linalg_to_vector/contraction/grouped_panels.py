@@ -29,12 +29,13 @@ LANES = 16
 @dataclass(frozen=True)
 class GroupKind:
     """A dot-product instruction: `group` elements of a 32-bit group; `chains` of them, which do not
-    wait for one another, keep the units busy; `shifted` where A is signed bytes, which have to be
-    shifted."""
+    wait for one another, keep the units busy; with `least_rows` of A it pays to bring a matrix B
+    into groups; `shifted` where A is signed bytes, which have to be shifted."""
 
     group: int
     intrinsic: str
     chains: int
+    least_rows: int
     shifted: bool = False
 
 
