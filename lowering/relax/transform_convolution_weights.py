@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from relax_mlir import te, topi
+from relax_mlir.cores import compile_threads
 from relax_mlir.dialects.relax import layouts
 from relax_mlir.dialects.relax.spec import attributes_of, spec_of
 from relax_mlir.lowering.linalg_to_vector.cpu_target import host_cpu
@@ -36,11 +38,11 @@ class TransformConvolutionWeights(Pass):
     A convolution of float32 images with their channels last, one group, becomes a call of a
     TensorIR function: the transforms and products of a Winograd algorithm along both axes or one,
     or a direct convolution, each with a constant weight in panels as its kernel reads them.  One of
-    lines (`conv1d`) does where the algorithm pays.  Winograd's transform of the
-    weight is done here or, where that is faster or the weight is an argument, in every call.  The
-    cost model is in `lowering/linalg_to_vector/convolution/forms.py`; where the convolutions of a
-    function would together have too much error (`accuracy.py` there), those become more exact that
-    lose least time by it.
+    lines (`conv1d`) does where the algorithm pays.  Winograd's transform of the weight is done here
+    or, where that is faster or the weight is an argument, in every call.  The cost model is in
+    `lowering/linalg_to_vector/convolution/forms.py`; where the convolutions of a function would
+    together have too much error (`accuracy.py` there), those become more exact that lose least time
+    by it.
 
     accuracy: "exact" for no more error than a direct convolution has, "default" for the fastest
     forms; if empty, the target's `convolution-accuracy`, else the default.
@@ -58,8 +60,12 @@ class TransformConvolutionWeights(Pass):
             if not found:
                 continue
             forms = _chosen_forms(found, others, accuracy)
-            for convolution, form in zip(found, forms, strict=True):
-                _rewrite(convolution, form, state, made, callees)
+            # Weights are transformed while the functions that take them are written.
+            with ThreadPoolExecutor(compile_threads()) as pool:
+                plans = [_plan(*pair, pool) for pair in zip(found, forms, strict=True)]
+                for plan in plans:
+                    if plan is not None:
+                        _rewrite(plan, state, made, callees)
 
 
 @dataclass(frozen=True)
@@ -69,6 +75,20 @@ class _Convolution:
     op: ir.Operation
     shape: ConvolutionShape
     weight: np.ndarray | None
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """What a convolution becomes.
+
+    function: the name of the function of its form, and what it computes.  weight: the weight as
+    that reads it, None for one that is no constant.
+    """
+
+    convolution: _Convolution
+    form: Form
+    function: tuple[str, Callable[..., te.Tensor]]
+    weight: Future[np.ndarray] | None
 
 
 # Operators with forms, and their axes.
@@ -101,32 +121,35 @@ def _chosen_forms(found: list[_Convolution], others: int, accuracy: str) -> list
     return choose_forms(known, host_cpu(), accuracy, others=others)
 
 
+def _plan(convolution: _Convolution, form: Form, pool: Executor) -> _Plan | None:
+    """None for an operator that stays."""
+    function = _function(convolution.op, convolution.shape, form)
+    if function is None:
+        return None
+    weight = convolution.weight
+    arranged = None if weight is None else pool.submit(_arranged, weight, form)
+    return _Plan(convolution, form, function, arranged)
+
+
 def _rewrite(
-    convolution: _Convolution,
-    form: Form,
-    state: ModuleState,
-    made: PrimFuncs,
-    callees: dict[Any, ir.Attribute],
+    plan: _Plan, state: ModuleState, made: PrimFuncs, callees: dict[Any, ir.Attribute]
 ) -> None:
     """Replace a convolution by a call of the function of its form.  callees: the functions made
     already."""
-    op, shape, weight = convolution.op, convolution.shape, convolution.weight
-    function = _function(op, shape, form)
-    if function is None:
-        return
+    op, form = plan.convolution.op, plan.form
     write = OperatorWriter(op, state.constants)
     operands = list(op.operands)
-    if weight is not None:
-        operands[1] = write.constant(_arranged(weight, form), "float32")
+    if plan.weight is not None:
+        operands[1] = write.constant(plan.weight.result(), "float32")
     kind = op.results[0].type
     tiles = [axis and axis.output for axis in (form.rows, form.columns)]
-    key = (shape, *tiles, form.in_call, str(attributes_of(op)["padding"]), str(kind),
-           str(operands[1].type))  # fmt: skip
+    form_key = (*tiles, form.in_call, str(attributes_of(op)["padding"]))
+    key = (plan.convolution.shape, *form_key, str(kind), str(operands[1].type))
     if key in callees:
         callee = {"callee": callees[key]}
         replace(op, write.raw("relax.call_tir", kind, operands, callee))
         return
-    value = call_tensors(op, *function, operands, kind, state, made)
+    value = call_tensors(op, *plan.function, operands, kind, state, made)
     callees[key] = value.owner.operation.attributes["callee"]
     replace(op, value)
 
