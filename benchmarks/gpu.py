@@ -69,7 +69,8 @@ def _run(problems: list[GpuProblem], seconds: float, models: bool) -> None:
     start = time.perf_counter()
     device = relax_mlir.cuda(0)
     version = (device.compute_version or "8.0").replace(".", "")
-    target = {"kind": "cuda", "arch": f"sm_{version}"}
+    # What only an architecture itself has, such as wgmma.
+    target = {"kind": "cuda", "arch": f"sm_{version}" + ("a" if version == "90" else "")}
     torch = _torch_with_cuda()
     print(f"{device.device_name}, {target['arch']}; torch {torch.__version__ if torch else 'none'}")
     print("| problem | relax_mlir | torch | at best (H200) | error |\n|---|---|---|---|---|")

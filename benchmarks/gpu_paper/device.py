@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-__all__ = ["H200", "Gpu", "Occupancy"]
+__all__ = ["H200", "H200_WITH_WARPGROUPS", "Gpu", "Occupancy"]
 
 _KIB = 1024
 
@@ -20,7 +20,10 @@ class Gpu:
     memory_bandwidth: float
     l2_bandwidth: float
     tensor_flops: float
-    """Of float16 factors, by the instructions that our kernels use (mma.sync)."""
+    """Of float16 factors, by the instructions of warps (mma.sync)."""
+
+    warpgroup_flops: float
+    """Of them by the instructions of warpgroups (wgmma)."""
 
     lanes: int = 128
     schedulers: int = 4
@@ -30,6 +33,11 @@ class Gpu:
     shared_bytes: int = 228 * _KIB
     launch: float = 2e-6
     """Seconds from the end of a kernel to the start of the next."""
+
+    @property
+    def best_tensor_flops(self) -> float:
+        """Of the instructions that its architecture has."""
+        return self.warpgroup_flops if self.arch.endswith("a") else self.tensor_flops
 
     @property
     def fp32_flops(self) -> float:
@@ -59,7 +67,9 @@ H200 = Gpu(
     memory_bandwidth=4.8e12,
     l2_bandwidth=5.5e12,
     tensor_flops=0.62 * 989e12,
+    warpgroup_flops=989e12,
 )
+H200_WITH_WARPGROUPS = replace(H200, arch="sm_90a")
 
 _REGISTER_UNIT, _SHARED_UNIT, _SHARED_OF_SYSTEM, _WARP = 256, 128, _KIB, 32
 

@@ -72,7 +72,8 @@ def _estimate(
         "L2": work.global_bytes / gpu.l2_bandwidth,
         "shared memory": _wavefronts(work, mix, steps) / gpu.shared_wavefronts,
         "arithmetic": work.flops / gpu.fp32_flops,
-        "tensor cores": work.tensor_flops / gpu.tensor_flops,
+        "tensor cores": work.tensor_flops / gpu.tensor_flops
+        + work.warpgroup_flops / gpu.warpgroup_flops,
         "instructions": steps * mix.total / gpu.issues,
     }
     return KernelEstimate(work, resources, occupancy, mix, bounds, _filled(work, occupancy, gpu))
@@ -98,8 +99,8 @@ def _steps(work: KernelWork, mix: Mix) -> float:
 
 def _wavefronts(work: KernelWork, mix: Mix, steps: float) -> float:
     """Rows of banks in all.  The assembler keeps in registers what the program reads again in a
-    loop: the rows are fewer by as much as the bytes are."""
-    if not (mix.is_loop and mix.shared_bytes and work.shared_bytes):
+    loop: the rows are fewer by as much as the bytes are.  (`wgmma` reads what it multiplies.)"""
+    if work.warpgroup_flops or not (mix.is_loop and mix.shared_bytes and work.shared_bytes):
         return work.wavefronts
     moved = steps * mix.shared_bytes * 32
     return work.wavefronts * min(1.0, moved / work.shared_bytes)

@@ -10,16 +10,16 @@ from dataclasses import dataclass
 __all__ = ["Mix", "mix_of_ptx", "mix_of_sass"]
 
 _SASS = {
-    "tensor": "HMMA IMMA DMMA BMMA",
+    "tensor": "HMMA IMMA DMMA BMMA HGMMA",
     "arithmetic": "FFMA FADD FMUL FMNMX FSETP FSEL FSET MUFU DFMA DADD DMUL HFMA2 HADD2 HMUL2 "
     "HMNMX2 I2F F2F F2I FCHK FRND",
     "shared": "LDS STS LDSM LDGSTS ATOMS",
     "global": "LDG STG RED ATOM ATOMG LD ST",
-    "exchange": "SHFL BAR DEPBAR LDGDEPBAR WARPSYNC MEMBAR VOTE",
+    "exchange": "SHFL BAR DEPBAR WARPGROUP FENCE LDGDEPBAR WARPSYNC MEMBAR VOTE",
     "local": "LDL STL",
 }
 _PTX = {
-    "tensor": "mma wmma",
+    "tensor": "mma wmma wgmma.mma",
     "arithmetic": "fma add.f add.rn sub.f mul.f div.rn max.f min.f sqrt rcp ex2 lg2 abs.f neg.f",
     "shared": "ld.shared st.shared ldmatrix cp.async",
     "global": "ld.global st.global red atom",

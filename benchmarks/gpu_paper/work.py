@@ -23,6 +23,7 @@ from relax_mlir.lowering.tir_to_gpu.memory_accesses import (
     root_of,
     view_range,
 )
+from relax_mlir.lowering.tir_to_gpu.swizzle_shared_memory import DESCRIPTOR
 from relax_mlir.mlir import dynamic, ir
 from relax_mlir.runtime.device_code import DeviceCode
 from relax_mlir.tir.schedule.enumeration import evaluate
@@ -32,6 +33,7 @@ __all__ = ["KernelWork", "kernel_works"]
 
 _WARP, _SECTOR, _BANKS, _BANK_BYTES = 32, 32, 32, 4
 _AXES = "xyz"
+_FACTOR_BYTES = 2
 
 # Operations of floats that count as one of each element.
 _FLOPS = frozenset(
@@ -41,6 +43,7 @@ _FLOPS = frozenset(
 _FLOPS_OF_MATH = 12
 _CHEAP_MATH = {"math.absf": 1, "math.sqrt": 1, "math.fma": 2, "math.copysign": 1}
 _PRODUCTS = ("nvgpu.mma.sync", "nvvm.mma.sync")
+_GROUP_PRODUCT, _WARPS_OF_GROUP = "nvvm.wgmma.mma_async", 4
 
 
 @dataclass
@@ -60,6 +63,7 @@ class KernelWork:
     shared_bytes: float = 0.0
     flops: float = 0.0
     tensor_flops: float = 0.0
+    warpgroup_flops: float = 0.0
     barriers: int = 0
     issued: dict[str, float] = field(default_factory=dict)
     """Instructions of warps, in all, by what they are; those that are counted."""
@@ -125,6 +129,8 @@ class _Counting:
         elif op.name in _PRODUCTS:
             work.tensor_flops += times * _product_flops(op)
             self._issue("tensor cores", times)
+        elif op.name == _GROUP_PRODUCT:
+            self._count_group_product(op, times / _WARPS_OF_GROUP)
         elif op.name == "nvgpu.ldmatrix":
             count = ir.IntegerAttr(op.attributes["numTiles"]).value
             work.wavefronts += times * count
@@ -138,9 +144,19 @@ class _Counting:
         elif op.name == "memref.view":
             _, end = view_range(op.results[0]) or (0, 0)
             work.dynamic_shared = max(work.dynamic_shared, end)
-        else:
+        elif op.name != DESCRIPTOR:  # what is read through it is counted with the product
             for access in (*accesses_of(op), *_sources(op)):
                 self._count_access(access, times)
+
+    def _count_group_product(self, op: ir.Operation, times: float) -> None:
+        """`wgmma` reads both matrices from shared memory, once for all four warps."""
+        m, n, k = _product_sizes(op)
+        size = (m + n) * k * _FACTOR_BYTES
+        self.work.warpgroup_flops += times * 2.0 * m * n * k
+        self.work.wavefronts += times * size / (_BANKS * _BANK_BYTES)
+        self.work.ideal_wavefronts += times * size / (_BANKS * _BANK_BYTES)
+        self.work.shared_bytes += times * size
+        self._issue("tensor cores", times * _WARPS_OF_GROUP)
 
     def _count_math(self, op: ir.Operation, times: float) -> None:
         kind = op.results[0].type
@@ -216,10 +232,15 @@ def _wavefronts(first: np.ndarray, each: int) -> tuple[int, int]:
 
 def _product_flops(op: ir.Operation) -> float:
     """Of a matrix product by one warp."""
+    return 2.0 * float(np.prod(_product_sizes(op)))
+
+
+def _product_sizes(op: ir.Operation) -> tuple[int, int, int]:
+    """Rows, columns and products of a matrix instruction."""
     name = "mmaShape" if op.name.startswith("nvgpu") else "shape"
     text = str(op.attributes[name])
-    numbers = [int(part) for part in "".join(c if c.isdigit() else " " for c in text).split()]
-    return 2.0 * float(np.prod(numbers[:3]))
+    m, n, k, *_ = (int(p) for p in "".join(c if c.isdigit() else " " for c in text).split())
+    return m, n, k
 
 
 def _repeated(block: ir.Block, times: float) -> Iterator[tuple[ir.Operation, float]]:

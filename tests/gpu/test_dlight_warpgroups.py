@@ -162,11 +162,12 @@ def test_machine_code(size: int, transposed: bool) -> None:
     """The sums stay in registers, and instructions follow each other without waiting."""
     module = scheduled(dlight.gpu.Matmul(), product_of(size, size, size, transposed), TARGET)
     built = relax_mlir.build(module, target=TARGET)
-    columns = {4096: 256, 256: 64}[size]
+    columns, threads = {4096: (256, 512), 256: (64, 128)}[size]
     ptx = kernels(built, "ptx")
     assert f"wgmma.mma_async.sync.aligned.m64n{columns}k16.f16.f16.f16" in ptx
     assert ptx.count("fence.proxy.async.shared::cta") >= 2
     assert ".extern .shared .align 1024" in ptx
+    assert f".maxntid 32, {threads // 32}, 1" in ptx
     made = assembled(built)
     (resources,) = made.resources.values()
     assert resources.spills == resources.stack == 0

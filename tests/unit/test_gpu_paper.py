@@ -109,6 +109,24 @@ def test_tiles_for_tensor_cores_are_fetched_in_whole_sectors(expression: str) ->
     assert work.tensor_flops == 2 * 256**3 and work.coalescing == 1
 
 
+def test_work_of_warpgroups() -> None:
+    """Both factors of each instruction are read once by its four warps; swizzled tiles are written
+    and read without conflicts."""
+    size = (256, 256)
+    problem = GpuProblem(
+        "", "R.matmul(x, y)", (size, size), size, np.matmul, lambda _: None, "float16"
+    )
+    target = {"kind": "cuda", "arch": "sm_90a"}
+    code = relax_mlir.compile(problem.module(), target=target).mod.code.device_code
+    (work,) = kernel_works(code).values()
+    assert work.warpgroup_flops == 2 * 256**3 and work.tensor_flops == 0
+    assert work.coalescing == 1 and work.bank_conflicts == 1
+    # Tiles of 64x64: as many bytes come from L2 and are multiplied, and the sums go out and in.
+    factors, sums = 2 * 2 * 256**3 // 64, 2 * 256**2
+    assert work.global_bytes == factors + sums
+    assert work.shared_bytes == 2 * factors + 2 * sums
+
+
 def test_sizes_that_are_not_known_have_no_work() -> None:
     code = relax_mlir.build(vector_add(), target="cuda").mod.code.device_code
     with pytest.raises(ValueError, match="main_kernel is launched over sizes"):

@@ -1,8 +1,9 @@
 """Matrix products on tensor cores by warpgroups (`wgmma`, sm_90a): four warps multiply tiles that
 they read from shared memory, and hold only the sums in registers.
 
-A block of two groups makes 128x256 elements; slices of 64 products are fetched while earlier ones
-are multiplied.
+A block of two groups makes 128x256 elements, of four 256x256 where sums take half a register
+each: the fewer blocks, the less comes from L2.  Slices of 64 products are fetched while earlier
+ones are multiplied.
 """
 
 from __future__ import annotations
@@ -10,13 +11,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from relax_mlir.dlight.base.utils import annotate_unroll
+from relax_mlir.dlight.base.utils import annotate_unroll, get_bytes
 from relax_mlir.dlight.gpu.matmul_form import (
     Traits,
     inline_producers,
     walks_rows_fastest,
 )
 from relax_mlir.dlight.gpu.matmul_tiles import (
+    WARP,
     blocks_of,
     in_fragments,
     largest_that_fill,
@@ -37,6 +39,10 @@ _WARPS = 4
 _LANES = 8
 """Elements of 16 bits in a chunk of 16 bytes."""
 
+_REGISTERS, _REGISTER_BYTES = 65536, 4
+_OTHER_REGISTERS = 56
+"""A multiprocessor's, and what a thread needs besides its sums: addresses."""
+
 _STAGES = 2
 """Slices that are on their way while one is multiplied."""
 
@@ -56,8 +62,15 @@ class WarpgroupTiles:
     def warps(self) -> int:
         return self.groups * _WARPS
 
+    def fits(self, sums: str) -> bool:
+        """Whether a thread's sums leave it enough registers of a multiprocessor's for the rest."""
+        of_sums = self.columns // 2 * get_bytes(sums) // _REGISTER_BYTES
+        return of_sums + _OTHER_REGISTERS <= _REGISTERS // (self.warps * WARP)
 
-WARPGROUP_TILES = tuple(WarpgroupTiles(*sizes) for sizes in ((2, 256), (2, 128), (1, 128), (1, 64)))
+
+WARPGROUP_TILES = tuple(
+    WarpgroupTiles(*sizes) for sizes in ((4, 256), (2, 256), (2, 128), (1, 128), (1, 64))
+)
 
 
 def has_warpgroups(target: Target, factors: str, sums: str, traits: Traits) -> bool:
@@ -85,7 +98,8 @@ def schedule_on_warpgroups(
     `take_consumers` inlines into the block that writes the result what follows it; `tiles` are the
     largest of which there are enough, unless given.
     """
-    tiles = tiles or largest_that_fill(traits, WARPGROUP_TILES) or WARPGROUP_TILES[-1]
+    possible = [choice for choice in WARPGROUP_TILES if choice.fits(dtypes[1])]
+    tiles = tiles or largest_that_fill(traits, possible) or possible[-1]
     sch.pad_einsum(block, [1, tiles.rows, tiles.columns, wgmma.ROW_ELEMENTS])
     batch, *loops = sch.get_loops(block)
     sizes = (_WARP_ROWS, tiles.columns, wgmma.ROW_ELEMENTS)
