@@ -9,6 +9,7 @@ import pytest
 
 from relax_mlir.errors import Error, PassError
 from relax_mlir.lowering.linalg_to_vector.convolution.cost import (
+    RegisterTile,
     choose_register_tile,
     chunk_rows,
     even_pieces,
@@ -187,6 +188,11 @@ def test_register_tiles_fit(target: CPUTarget, pixels: int | None, channels: int
     needed = tile.pixels * tile.vectors + tile.vectors + 1
     assert needed <= target.vector_registers
     assert pixels is None or tile.pixels <= pixels
+
+
+def test_panels_for_wider_registers_than_the_target_has() -> None:
+    """Eight vectors and a datum do not fit into sixteen registers: some wait in memory."""
+    assert choose_register_tile(14, 32, 4, CPUTarget(vector_bits=128), (8,)) == RegisterTile(1, 8)
 
 
 @pytest.mark.parametrize(

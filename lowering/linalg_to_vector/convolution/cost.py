@@ -94,8 +94,8 @@ def choose_register_tile(
                               lanes)  # fmt: skip
             if best is None or cost < best[0]:
                 best = (cost, RegisterTile(height, vectors))
-    assert best is not None
-    return best[1]
+    # The panels of a weight may be made for wider registers than the target has.
+    return RegisterTile(1, min(counts)) if best is None else best[1]
 
 
 def _tile_cost(pixels: int, channels: int, height: int, vectors: int, lanes: int) -> float:

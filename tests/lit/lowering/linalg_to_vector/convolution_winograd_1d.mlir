@@ -1,5 +1,12 @@
 // RUN: relax-opt %s --relax-transform-convolution-weights | FileCheck %s --check-prefix=FORM
 // RUN: relax-opt %s --pass-pipeline="builtin.module(relax-transform-convolution-weights,relax-zero,tir-to-linalg,linalg-to-vector{vector-width=512})" | FileCheck %s
+// RUN: relax-opt %s --pass-pipeline="builtin.module(relax-transform-convolution-weights,relax-zero,tir-to-linalg,linalg-to-vector{vector-width=128})" | FileCheck %s --check-prefix=NARROW
+
+// Panels made for this machine's registers are read by narrow ones too.
+// NARROW-LABEL: func.func private @fused_conv2d_winograd_1d
+// NARROW-NOT: linalg
+// NARROW: vector<4xf32>
+// NARROW: return
 
 // The stem of ResNet: columns go through Winograd's algorithm, four outputs from thirteen products
 // (seven of the even taps, six of the odd), the seven rows of the kernel are summed like channels.
