@@ -177,6 +177,42 @@ def test_winograd_along_one_axis(monkeypatch: pytest.MonkeyPatch, name: str, thr
     check(case, constant=True, target=f"llvm -num-cores={threads}", tolerance=1e-5)
 
 
+def _random_along_one_axis(seed: int) -> tuple[Case, Form]:
+    """A convolution of any shape, and an algorithm for one of its axes."""
+    pick = random.Random(seed)
+    axis, stride, output = pick.randint(0, 1), pick.choice([1, 1, 2]), pick.choice([2, 3, 4])
+    taps = pick.randint(stride + 1, 9)
+    runs = next(n for n in (1, 2, 3, 4, 5) if output + -(-taps // (stride * n)) - 1 <= 7)
+    kernel, strides = [pick.choice([1, 1, 2, 3, 7])] * 2, [pick.choice([1, 1, 2, 3])] * 2
+    kernel[axis], strides[axis] = taps, stride
+    padding = tuple(pick.randint(0, 4) for _ in range(4))
+    sizes = [max(1, k - padding[i] - padding[2 + i]) for i, k in enumerate(kernel)]
+    sizes[axis] += stride * output + pick.randint(0, 20)
+    sizes[1 - axis] += pick.randint(0, 9)
+    channels, outputs = pick.choice([1, 3, 5, 16, 33]), pick.choice([7, 16, 32, 40, 64])
+    case = Case(
+        (sizes[0], sizes[1]),
+        channels,
+        outputs,
+        (kernel[0], kernel[1]),
+        (strides[0], strides[1]),
+        padding,
+        batch=pick.randint(1, 2),
+        epilogue=pick.choice(["", "bm", "brm", "rs"]),
+    )
+    panel = pick.choice([0] + [width for width in (16, 32, 64) if outputs % width == 0])
+    algorithm = bilinear(output, taps, stride, runs)
+    form = Form(panel, 0.0, None if axis else algorithm, algorithm if axis else None)
+    return case, form
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_random_shapes_along_one_axis(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
+    case, form = _random_along_one_axis(seed)
+    monkeypatch.setattr(forms, "forms_of", lambda *_args, **_options: [form])
+    check(case, seed, constant=True, target=f"llvm -num-cores={1 + seed % 2}", tolerance=1e-5)
+
+
 LINES = {
     "no panel": (Case((50,), 20, 39, (3,), (1,), (1, 1), (1,), epilogue="b"), 4, 1, 0),
     "stride": (Case((61,), 16, 32, (5,), (2,), (2, 2), (1,), batch=2, epilogue="brm"), 3, 1, 32),
