@@ -337,6 +337,11 @@ class ExportedProgramImporter(Importer):
         if not isinstance(returned, (list, tuple)):  # of a graph of control flow
             returned = [returned]
         values = [self.retrieve(v) for v in returned if v is not None]
+        for item, value in zip((v for v in returned if v is not None), values, strict=True):
+            if isinstance(value, list):
+                raise TorchImportError(
+                    f"the program returns '{item}', which has several results: return each of them"
+                )
         values = [self.emit(view_as_real(self, v)) if isinstance(v, Complex) else v for v in values]
         values = [v if self.is_tensor(v) else self.relax.PrimValue(v) for v in values]
         if unwrap and len(values) == 1:

@@ -18,6 +18,8 @@ def linear(imp: Importer, x: Any, weight: Any, bias: Any = None) -> Any:
 
 
 def matmul(imp: Importer, lhs: Any, rhs: Any) -> Any:
+    if dtype_of(lhs) != dtype_of(rhs):
+        raise Error(f"matrices of {dtype_of(lhs)} and {dtype_of(rhs)} are not multiplied")
     return imp.op.matmul(lhs, rhs, out_dtype=dtype_of(lhs))
 
 
