@@ -17,11 +17,15 @@ from relax_mlir.lowering.tir_to_gpu.kernel_roots import inside, is_at_or_inside
 from relax_mlir.mlir import ir
 from relax_mlir.tir.schedule.index import as_index
 
-__all__ = ["SHARED_ALIGNMENT", "OutlineKernels"]
+__all__ = ["MIN_BLOCKS", "SHARED_ALIGNMENT", "OutlineKernels"]
 
 SHARED_ALIGNMENT = 16
 """Bytes that buffers in shared memory are aligned to: the widest access of a thread."""
 
+MIN_BLOCKS = "min_blocks"
+"""Attribute of a kernel: how many blocks of it a multiprocessor should hold at least."""
+
+_ASKED_MIN_BLOCKS = "pragma_launch_min_blocks"
 _IDS = tuple((op, axis) for op in ("block_id", "thread_id") for axis in "xyz")
 _SIZES = tuple((op, axis) for op in ("grid_dim", "block_dim") for axis in "xyz")
 
@@ -125,6 +129,10 @@ class _Outlining:
         for name, sizes in (("known_grid_size", launched[:3]), ("known_block_size", launched[3:])):
             if None not in sizes:
                 attributes[name] = ir.DenseI32ArrayAttr.get([s for s in sizes if s is not None])
+        if "annotations" in self.launch.attributes:
+            asked = ir.DictAttr(self.launch.attributes["annotations"])
+            if _ASKED_MIN_BLOCKS in asked:
+                attributes[MIN_BLOCKS] = asked[_ASKED_MIN_BLOCKS]
         if shared:
             count = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), len(shared))
             attributes["workgroup_attributions"] = count

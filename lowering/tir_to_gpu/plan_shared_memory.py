@@ -163,7 +163,10 @@ def _set_size(launch: ir.Operation, size: int) -> None:
         made = ir.Operation.create(
             "gpu.launch",
             operands=[*launch.operands, amount],
-            attributes={"operandSegmentSizes": ir.DenseI32ArrayAttr.get(segments)},
+            attributes={
+                **{name: launch.attributes[name] for name in launch.attributes},
+                "operandSegmentSizes": ir.DenseI32ArrayAttr.get(segments),
+            },
             regions=1,
         )
     launch.regions[0].blocks[0].append_to(made.regions[0])

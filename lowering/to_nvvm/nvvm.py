@@ -10,6 +10,7 @@ from relax_mlir.errors import CompileError
 from relax_mlir.ir.state import ModuleState
 from relax_mlir.lowering.pipeline import run
 from relax_mlir.lowering.tir_to_gpu.kernel_roots import inside, kernel_modules
+from relax_mlir.lowering.tir_to_gpu.outline_kernels import MIN_BLOCKS
 from relax_mlir.lowering.tir_to_gpu.swizzle_shared_memory import MATRIX_ALIGNMENT
 from relax_mlir.lowering.to_llvm.arith_guard_division import ArithGuardDivision
 from relax_mlir.lowering.to_llvm.math_to_polynomials import MathToPolynomials
@@ -90,7 +91,7 @@ def lower_kernels_to_nvvm(state: ModuleState) -> None:
     run(state, nvvm_pipeline())
     for module in kernel_modules(state):
         _make_dynamic_memory_external(module)
-        _let_registers_decide(module)
+        _bound_registers(module)
         _hand_on_loop_annotations(module)
         refuse_leftovers(module, ("llvm.", "nvvm."))
 
@@ -114,13 +115,15 @@ def _uses_warpgroups(module: ir.Operation) -> bool:
     return any(op.name == "nvvm.wgmma.fence.aligned" for op in inside(module))
 
 
-def _let_registers_decide(module: ir.Operation) -> None:
-    """A multiprocessor runs at least one block: without a bound ptxas spills some registers of a
-    kernel for the sake of more blocks than its launches have."""
-    one = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), 1)
+def _bound_registers(module: ir.Operation) -> None:
+    """Hand on how many blocks of a kernel a multiprocessor should hold: where nothing says so,
+    ptxas spills some registers for the sake of more blocks than launches of products have."""
+    i32 = ir.IntegerType.get_signless(32)
     for view in module.regions[0].blocks[0].operations:
-        if "nvvm.maxntid" in view.operation.attributes:
-            view.operation.attributes["nvvm.minctasm"] = one
+        attributes = view.operation.attributes
+        if MIN_BLOCKS in attributes and "nvvm.maxntid" in attributes:
+            count = ir.IntegerAttr(attributes[MIN_BLOCKS]).value
+            attributes["nvvm.minctasm"] = ir.IntegerAttr.get(i32, count)
 
 
 def _hand_on_loop_annotations(module: ir.Operation) -> None:

@@ -51,6 +51,12 @@ def annotate_unroll(sch: Schedule, loop: LoopRV, depth: int, *, explicit: bool =
     sch.annotate(loop, ann_key="pragma_unroll_explicit", ann_val=int(explicit))
 
 
+def annotate_min_blocks(sch: Schedule, loop: LoopRV, count: int = 1) -> None:
+    """Say of a kernel, at a loop over its threads, how many blocks of it a multiprocessor should
+    hold: few for products, which have few blocks and whose registers hold sums."""
+    sch.annotate(loop, ann_key="pragma_launch_min_blocks", ann_val=count)
+
+
 def auto_vectorize(sch: Schedule, loop: LoopRV, max_vec: int) -> None:
     """Vectorize a loop of a constant extent, `max_vec` lanes at a time."""
     extent = get_extent(sch, loop)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from relax_mlir.dlight.analysis.common_analysis import has_reduction, normalize_prim_func
-from relax_mlir.dlight.base.utils import annotate_unroll
+from relax_mlir.dlight.base.utils import annotate_min_blocks, annotate_unroll
 from relax_mlir.dlight.gpu.base import GPUScheduleRule
 from relax_mlir.dlight.gpu.matmul_form import (
     inline_consumers,
@@ -139,6 +139,7 @@ def schedule_product(
     _vectorize(sch, inner[-1], config)
     if config.unroll > 0:
         annotate_unroll(sch, tx, config.unroll, explicit=False)
+    annotate_min_blocks(sch, tx)
     write_back = sch.cache_write(block, 0, "local")
     sch.reverse_compute_at(write_back, tx, preserve_unit_loops=True)
     _vectorize(sch, sch.get_loops(write_back)[-1], config)

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from relax_mlir.dlight.base.utils import annotate_unroll, get_bytes, get_extent
+from relax_mlir.dlight.base.utils import annotate_min_blocks, annotate_unroll, get_bytes, get_extent
 from relax_mlir.dlight.gpu.matmul_form import (
     Traits,
     inline_producers,
@@ -81,6 +81,7 @@ def schedule_register_tiles(
     for axis, loop in axes.items():
         sch.bind(loop, axis)
     annotate_unroll(sch, tx, 256, explicit=False)
+    annotate_min_blocks(sch, tx)
     write_back = sch.cache_write(block, 0, "local")
     sch.reverse_compute_at(write_back, tx, preserve_unit_loops=True)
     sch.vectorize(sch.get_loops(write_back)[-1])

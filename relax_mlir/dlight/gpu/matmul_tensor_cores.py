@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from relax_mlir import mlir
 from relax_mlir.dlight.analysis.common_analysis import has_reduction, normalize_prim_func
-from relax_mlir.dlight.base.utils import annotate_unroll, get_bytes
+from relax_mlir.dlight.base.utils import annotate_min_blocks, annotate_unroll, get_bytes
 from relax_mlir.dlight.gpu.base import GPUScheduleRule
 from relax_mlir.dlight.gpu.matmul_form import (
     Traits,
@@ -246,6 +246,7 @@ def _schedule(
     # slices need not be.
     for loop, depth in ((warp, 256), (k0, 0), (k1, 256)):
         annotate_unroll(sch, loop, depth, explicit=False)
+    annotate_min_blocks(sch, warp)
     warps = tiles.warps[0] * tiles.warps[1]
     columns_first = [_fetch(sch, outer, number, k0, kind, warps) for number in (0, 1)][1]
     intrinsics = kind.intrinsics(columns_first)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from relax_mlir.dlight.base.utils import annotate_unroll, get_bytes
+from relax_mlir.dlight.base.utils import annotate_min_blocks, annotate_unroll, get_bytes
 from relax_mlir.dlight.gpu.matmul_form import (
     Traits,
     inline_producers,
@@ -115,6 +115,7 @@ def schedule_on_warpgroups(
     # Sums are registers only where all loops over them are written out, not those over slices.
     for loop, depth in ((warp, 256), (k, 0)):
         annotate_unroll(sch, loop, depth, explicit=False)
+    annotate_min_blocks(sch, warp)
     _fetch(sch, outer, 0, k, tiles)
     by_columns = _fetch(sch, outer, 1, k, tiles)
     staged = _use_registers(sch, block, outer, (k, warp), dtypes, tiles, not by_columns)

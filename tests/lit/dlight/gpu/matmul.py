@@ -7,7 +7,7 @@
 # CHECK: T.thread_binding(2, thread="blockIdx.y")
 # CHECK: T.thread_binding(2, thread="blockIdx.x")
 # CHECK: T.thread_binding(16, thread="threadIdx.y")
-# CHECK: T.thread_binding(8, thread="threadIdx.x"):
+# CHECK: T.thread_binding(8, thread="threadIdx.x", annotations={"pragma_launch_min_blocks": 1}):
 # CHECK: with T.block("C_init"):
 # CHECK: for ax3_0 in range(2):
 # CHECK: T.vectorized(2)
