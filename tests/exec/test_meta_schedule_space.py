@@ -8,7 +8,7 @@ import pytest
 
 import relax_mlir as tvm
 from relax_mlir import meta_schedule as ms
-from relax_mlir import tir
+from relax_mlir import te, tir, topi
 from relax_mlir.errors import Error, ScheduleError
 from relax_mlir.meta_schedule import mutator, postproc, schedule_rule, space_generator
 from relax_mlir.meta_schedule.search_strategy.search_strategy import apply_trace
@@ -120,6 +120,18 @@ def test_a_rule_that_a_block_names() -> None:
     finally:
         tvm.runtime.remove_global_func(name)
     assert len(sch.get_loops("B")) == 2
+
+
+def test_rules_that_topi_names_need_not_be_registered() -> None:
+    """Pooling has names of rules: tuning a network leaves it to compiling."""
+    x = te.placeholder((1, 4, 8, 8), "float32", name="x")
+    pool = topi.nn.pool2d(x, (2, 2), (2, 2), (1, 1), (0, 0, 0, 0), "max")
+    main = te.create_prim_func([x, pool])
+    rules = [schedule_rule.ApplyCustomRule()]
+    generator = space_generator.PostOrderApply(sch_rules=rules, postprocs=[], mutator_probs={})
+    context = ms.TuneContext(main, target=TARGET, space_generator=generator)
+    (sch,) = context.generate_design_space()
+    assert "meta_schedule.pool_max" in sch.mod.script()
 
 
 def test_a_filter_of_blocks_and_rules_of_the_user() -> None:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["ApplyCustomRule"]
 
 _PREFIXES = ("s_tir.meta_schedule", "meta_schedule")
+_OF_TOPI = ("meta_schedule.pool_", "meta_schedule.adaptive_pool_")
 
 
 class ApplyCustomRule(ScheduleRule):
@@ -23,7 +24,8 @@ class ApplyCustomRule(ScheduleRule):
     `s_tir.meta_schedule.<key>.<name>`, or `meta_schedule.<key>.<name>`, of the first of the
     target's keys that has one: it takes the schedule and the block and returns schedules.
 
-    Raises Error where no such function is registered; the name "None" leaves a block alone.
+    Raises Error where no such function is registered; the name "None" leaves a block alone, and so
+    do the names of topi's pooling where nobody has registered functions for them.
     """
 
     def __init__(self) -> None:
@@ -35,15 +37,15 @@ class ApplyCustomRule(ScheduleRule):
 
     def apply(self, sch: Schedule, block: BlockRV) -> list[Schedule]:
         name = annotation(sch, block, "schedule_rule")
-        if name is None:
-            return [sch]
-        if name == "None":
+        if name is None or name == "None":
             return [sch]
         names = [f"{prefix}.{key}.{name}" for key in self._keys for prefix in _PREFIXES]
         for full_name in names:
             function = get_global_func(full_name, allow_missing=True)
             if function is not None:
                 return list(function(sch, block))
+        if str(name).startswith(_OF_TOPI):
+            return [sch]
         raise Error(
             f'no function is registered for the schedule rule "{name}" of a block',
             hint=f"register one of: {', '.join(names)}",
