@@ -13,7 +13,6 @@ from relax_mlir.lowering.passes import ModuleState, Pass, register_pass
 from relax_mlir.lowering.relax.functions import (
     attributes_of_function,
     entry_block,
-    named,
     relax_functions,
     walk,
 )
@@ -26,7 +25,7 @@ from relax_mlir.lowering.relax.rewriting import (
     has_one_use,
     replace,
 )
-from relax_mlir.mlir import ir
+from relax_mlir.mlir import ir, operations_named
 
 
 @register_pass("relax-adjust-matmul-order")
@@ -43,7 +42,7 @@ class AdjustMatmulOrder(Pass):
     def run(self, state: ModuleState) -> None:
         for function in relax_functions(state):
             known = _known_values(function)
-            for op in named(function, "relax.matmul"):
+            for op in operations_named(function, ["relax.matmul"]):
                 if _is_plain(op):
                     _regroup(op, known)
 

@@ -9,9 +9,9 @@ from relax_mlir.dialects.relax.calls import outputs_of
 from relax_mlir.dialects.relax.spec import SPECS, build
 from relax_mlir.dialects.variadic import create
 from relax_mlir.lowering.passes import ModuleState, Pass, register_pass
-from relax_mlir.lowering.relax.functions import named, relax_functions
+from relax_mlir.lowering.relax.functions import relax_functions
 from relax_mlir.lowering.relax.rewriting import replace, unnamed
-from relax_mlir.mlir import ir
+from relax_mlir.mlir import ir, operations_named
 
 _CALLS = (
     "relax.call_tir",
@@ -34,7 +34,7 @@ class CallTIRRewrite(Pass):
 
     def run(self, state: ModuleState) -> None:
         for function in relax_functions(state):
-            for op in named(function, *_CALLS):
+            for op in operations_named(function, _CALLS):
                 if op.parent.operation.name != "relax.dataflow":
                     _rewrite(op)
 

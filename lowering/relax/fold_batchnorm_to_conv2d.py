@@ -11,7 +11,7 @@ from relax_mlir.dialects.relax.constants import read_constant
 from relax_mlir.dialects.relax.spec import attributes_of
 from relax_mlir.lowering.passes import ModuleState, Pass, register_pass
 from relax_mlir.lowering.relax.constant_values import batch_norm_terms
-from relax_mlir.lowering.relax.functions import named, relax_functions
+from relax_mlir.lowering.relax.functions import relax_functions
 from relax_mlir.lowering.relax.rewriting import (
     OperatorWriter,
     defining,
@@ -19,7 +19,7 @@ from relax_mlir.lowering.relax.rewriting import (
     has_one_use,
     replace,
 )
-from relax_mlir.mlir import ir
+from relax_mlir.mlir import ir, operations_named
 
 
 @register_pass("relax-fold-batchnorm-to-conv2d")
@@ -34,7 +34,7 @@ class FoldBatchnormToConv2D(Pass):
 
     def run(self, state: ModuleState) -> None:
         for function in relax_functions(state):
-            for op in named(function, "relax.nn_batch_norm"):
+            for op in operations_named(function, ["relax.nn_batch_norm"]):
                 _fold(op, state)
 
 

@@ -12,7 +12,7 @@ from relax_mlir.dialects.aligned_arrays import aligned_empty
 from relax_mlir.dialects.relax.spec import NO_DTYPE, attributes_of, spec_of
 from relax_mlir.lowering.passes import ModuleState, Pass, register_pass
 from relax_mlir.lowering.relax.constant_values import ConstantValues, batch_norm_terms
-from relax_mlir.lowering.relax.functions import named, relax_functions, walk
+from relax_mlir.lowering.relax.functions import relax_functions, walk
 from relax_mlir.lowering.relax.layout.cost import CONVOLUTIONS
 from relax_mlir.lowering.relax.rewriting import (
     OperatorWriter,
@@ -21,7 +21,7 @@ from relax_mlir.lowering.relax.rewriting import (
     erase_dead,
     replace,
 )
-from relax_mlir.mlir import ir
+from relax_mlir.mlir import ir, operations_named
 
 
 @register_pass("relax-fold-scale-axis")
@@ -41,7 +41,7 @@ class FoldScaleAxis(Pass):
         for function in relax_functions(state):
             for op in [op for op in walk(function) if _name(op) in _ANCHORS]:
                 _fold(op, _name(op), values, state)
-            for op in named(function, "relax.nn_batch_norm"):
+            for op in operations_named(function, ["relax.nn_batch_norm"]):
                 _decompose(op, values, state)
 
 

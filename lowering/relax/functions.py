@@ -109,12 +109,6 @@ def walk(op: ir.Operation) -> Iterator[ir.Operation]:
                 yield from walk(child)
 
 
-def named(op: ir.Operation, *names: str) -> list[ir.Operation]:
-    """The operations of these names inside `op`, for a rewrite of each: listed before the first,
-    which may erase operations of other names behind it, whose names can be asked no more."""
-    return [child for child in walk(op) if child.name in names]
-
-
 def producers(op: ir.Operation, inside: set[ir.Operation]) -> list[ir.Operation]:
     """The operations of `inside` that an operation, or one in its regions, uses; each once."""
     found: dict[ir.Operation, None] = {}

@@ -13,14 +13,13 @@ from relax_mlir.lowering.relax.functions import (
     attributes_of_function,
     callee_of,
     is_private,
-    named,
     prim_functions,
     relax_functions,
     symbol_name,
 )
 from relax_mlir.lowering.relax.fused_body import FusedBody, Unsupported, read_body
 from relax_mlir.lowering.relax.fused_prim_func import build_prim_function
-from relax_mlir.mlir import ir
+from relax_mlir.mlir import ir, operations_named
 
 
 @register_pass("relax-fuse-tir")
@@ -49,7 +48,7 @@ class FuseTIR(Pass):
         if not fused:
             return
         for function in relax_functions(state):
-            for op in named(function, "relax.call"):
+            for op in operations_named(function, ["relax.call"]):
                 if callee_of(op) in fused:
                     _call_kernel(op)
             canonicalize_function(function)

@@ -17,7 +17,6 @@ from relax_mlir.lowering.relax.functions import (
     entry_block,
     functions_by_name,
     is_private,
-    named,
     operations,
     references,
     relax_functions,
@@ -27,7 +26,7 @@ from relax_mlir.lowering.relax.functions import (
 )
 from relax_mlir.lowering.relax.substitute import substitute_symbols
 from relax_mlir.lowering.relax.to_non_dataflow import dissolve
-from relax_mlir.mlir import ir
+from relax_mlir.mlir import ir, operations_named
 
 
 @register_pass("relax-inline-private-functions")
@@ -66,7 +65,7 @@ def _inline_into(function: ir.Operation, inlinable: dict[str, ir.Operation]) -> 
     pending = True
     while pending:
         pending = False
-        for op in named(function, "relax.call"):
+        for op in operations_named(function, ["relax.call"]):
             if callee_of(op) in inlinable:
                 _inline(op, inlinable[callee_of(op)])
                 pending = True

@@ -10,9 +10,9 @@ from relax_mlir.dialects.relax import types
 from relax_mlir.dialects.relax.spec import SPECS, build
 from relax_mlir.dialects.variadic import create
 from relax_mlir.lowering.passes import ModuleState, Pass, register_pass
-from relax_mlir.lowering.relax.functions import named, relax_functions, unique_name, walk
+from relax_mlir.lowering.relax.functions import relax_functions, unique_name, walk
 from relax_mlir.lowering.relax.rewriting import defining, erase_dead, unnamed
-from relax_mlir.mlir import ir
+from relax_mlir.mlir import ir, operations_named
 
 ALLOCATE = "relax.builtin_alloc_tensor"
 
@@ -25,7 +25,7 @@ class LowerAllocTensor(Pass):
     def run(self, state: ModuleState) -> None:
         for function in relax_functions(state):
             names = StorageNames(function)
-            for op in named(function, ALLOCATE):
+            for op in operations_named(function, [ALLOCATE]):
                 if defining(op.operands[0], "relax.shape_expr"):
                     info = types.tensor_info(op.results[0].type)
                     if info is not None and info.dims is not None and info.dtype is not None:

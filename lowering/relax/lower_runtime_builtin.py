@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from relax_mlir.dialects.relax.spec import SPECS, attributes_of, build, operand_groups
 from relax_mlir.lowering.passes import ModuleState, Pass, register_pass
-from relax_mlir.lowering.relax.functions import named, relax_functions
+from relax_mlir.lowering.relax.functions import relax_functions
 from relax_mlir.lowering.relax.rewriting import replace
-from relax_mlir.mlir import ir
+from relax_mlir.mlir import ir, operations_named
 
 # Operator -> what the virtual machine has for it.
 _BUILTINS = {
@@ -27,7 +27,7 @@ class LowerRuntimeBuiltin(Pass):
 
     def run(self, state: ModuleState) -> None:
         for function in relax_functions(state):
-            for op in named(function, *_BUILTINS):
+            for op in operations_named(function, _BUILTINS):
                 _rewrite(op, _BUILTINS[op.name])
 
 

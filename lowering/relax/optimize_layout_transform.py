@@ -8,10 +8,10 @@ from relax_mlir.dialects import dims as dim_algebra
 from relax_mlir.dialects.relax.layout_transform import transformed_dims
 from relax_mlir.dialects.relax.spec import SPECS, attributes_of, build
 from relax_mlir.lowering.passes import ModuleState, Pass, register_pass
-from relax_mlir.lowering.relax.functions import named, relax_functions
+from relax_mlir.lowering.relax.functions import relax_functions
 from relax_mlir.lowering.relax.index_maps import compose, is_identity
 from relax_mlir.lowering.relax.rewriting import defining, dims_of, erase_dead, replace
-from relax_mlir.mlir import ir
+from relax_mlir.mlir import ir, operations_named
 
 _NAME = "relax.layout_transform"
 
@@ -26,7 +26,7 @@ class OptimizeLayoutTransform(Pass):
 
     def run(self, state: ModuleState) -> None:
         for function in relax_functions(state):
-            for op in named(function, _NAME):
+            for op in operations_named(function, [_NAME]):
                 _optimize(op)
 
 

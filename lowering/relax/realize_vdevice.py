@@ -10,7 +10,6 @@ from relax_mlir.dialects.variadic import create
 from relax_mlir.lowering.passes import ModuleState, Pass, register_pass
 from relax_mlir.lowering.relax.functions import (
     entry_block,
-    named,
     relax_functions,
     terminator,
     walk,
@@ -28,7 +27,7 @@ from relax_mlir.lowering.relax.vdevices import (
     names_of,
     values_of,
 )
-from relax_mlir.mlir import ir
+from relax_mlir.mlir import ir, operations_named
 
 HINT = "relax.hint_on_device"
 _CAST = "relax.match_cast"
@@ -234,7 +233,7 @@ def _placed_like(kind: ir.Type, other: ir.Type) -> ir.Type:
 
 def _drop_casts(function: ir.Operation) -> None:
     """Casts that said no more than the device now say nothing."""
-    for op in named(function, _CAST):
+    for op in operations_named(function, [_CAST]):
         if op.operands[0].type == op.results[0].type:
             op.results[0].replace_all_uses_with(op.operands[0])
             op.erase()

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from relax_mlir.dialects.relax import types
 from relax_mlir.lowering.passes import ModuleState, Pass, register_pass
-from relax_mlir.lowering.relax.functions import named, relax_functions
-from relax_mlir.mlir import ir
+from relax_mlir.lowering.relax.functions import relax_functions
+from relax_mlir.mlir import ir, operations_named
 
 
 @register_pass("relax-remove-redundant-reshape")
@@ -17,7 +17,7 @@ class RemoveRedundantReshape(Pass):
 
     def run(self, state: ModuleState) -> None:
         for function in relax_functions(state):
-            for op in named(function, "relax.reshape"):
+            for op in operations_named(function, ["relax.reshape"]):
                 _simplify(op)
 
 

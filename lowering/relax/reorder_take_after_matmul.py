@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from relax_mlir.dialects.relax.spec import attributes_of
 from relax_mlir.lowering.passes import ModuleState, Pass, register_pass
-from relax_mlir.lowering.relax.functions import named, relax_functions
+from relax_mlir.lowering.relax.functions import relax_functions
 from relax_mlir.lowering.relax.rewriting import (
     OperatorWriter,
     defining,
@@ -14,7 +14,7 @@ from relax_mlir.lowering.relax.rewriting import (
     erase_dead,
     replace,
 )
-from relax_mlir.mlir import ir
+from relax_mlir.mlir import ir, operations_named
 
 
 @register_pass("relax-reorder-take-after-matmul")
@@ -29,7 +29,7 @@ class ReorderTakeAfterMatmul(Pass):
 
     def run(self, state: ModuleState) -> None:
         for function in relax_functions(state):
-            for op in named(function, "relax.matmul"):
+            for op in operations_named(function, ["relax.matmul"]):
                 _reorder(op)
 
 

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 from relax_mlir.lowering.passes import ModuleState, Pass, register_pass
-from relax_mlir.lowering.relax.functions import named, relax_functions
+from relax_mlir.lowering.relax.functions import relax_functions
 from relax_mlir.lowering.relax.rewriting import (
     OperatorWriter,
     defining,
@@ -16,7 +16,7 @@ from relax_mlir.lowering.relax.rewriting import (
     has_one_use,
     replace,
 )
-from relax_mlir.mlir import ir
+from relax_mlir.mlir import ir, operations_named
 
 # A matrix product has so many rows for each column before scaling its weight pays: the weight is
 # read and written once more, and is no constant that is laid out when compiling.
@@ -36,7 +36,7 @@ class ScaleMatmulWeights(Pass):
 
     def run(self, state: ModuleState) -> None:
         for function in relax_functions(state):
-            for op in named(function, "relax.matmul"):
+            for op in operations_named(function, ["relax.matmul"]):
                 _rewrite(op)
 
 

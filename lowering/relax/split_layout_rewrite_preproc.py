@@ -15,7 +15,6 @@ from relax_mlir.lowering.relax.functions import (
     callee_of,
     entry_block,
     is_private,
-    named,
     prim_functions,
     references,
     relax_functions,
@@ -26,7 +25,7 @@ from relax_mlir.lowering.relax.prim_func_parts import make_part, statements
 from relax_mlir.lowering.relax.rewriting import OperatorWriter, replace
 from relax_mlir.lowering.to_llvm.ffi_arguments import ScalarSpec, TensorSpec
 from relax_mlir.lowering.to_llvm.ffi_signature import read_signature
-from relax_mlir.mlir import ir
+from relax_mlir.mlir import ir, operations_named
 
 MARK = "meta_schedule.layout_rewrite_preproc"
 """The annotation of blocks that only lay out a parameter anew."""
@@ -50,7 +49,7 @@ class SplitLayoutRewritePreproc(Pass):
             if marked:
                 parts[name] = _split(state, kernel, marked)
         for function in relax_functions(state):
-            for op in named(function, "relax.call_tir"):
+            for op in operations_named(function, ["relax.call_tir"]):
                 if callee_of(op) in parts:
                     _call_parts(op, parts[callee_of(op)])
         used = set[str]().union(*(references(f) for f in state.functions()))

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from relax_mlir.dialects.attributes import from_attribute
 from relax_mlir.ir.state import ModuleState
 from relax_mlir.lowering.passes import Pass, register_pass
-from relax_mlir.lowering.tir_to_gpu.kernel_roots import inside, kernels_of
+from relax_mlir.lowering.tir_to_gpu.kernel_roots import kernels_of
 from relax_mlir.lowering.to_llvm.ffi_signature import symbol_name
-from relax_mlir.mlir import arith, dynamic, ir, memref
+from relax_mlir.mlir import arith, dynamic, ir, memref, operations_named
 
 __all__ = ["FlattenKernelArguments", "rebuild"]
 
@@ -29,10 +29,9 @@ class FlattenKernelArguments(Pass):
         kernels = kernels_of(state)
         noalias: dict[str, bool] = {}
         for function in state.functions():
-            for op in list(inside(function)):
-                if op.name == "gpu.launch_func":
-                    noalias[_kernel_name(op)] = _says_noalias(function)
-                    _flatten_call(op)
+            for op in operations_named(function, ["gpu.launch_func"]):
+                noalias[_kernel_name(op)] = _says_noalias(function)
+                _flatten_call(op)
         for kernel in kernels:
             _flatten_kernel(kernel, noalias.get(symbol_name(kernel), False))
 

@@ -19,7 +19,7 @@ from relax_mlir.lowering.tir_to_gpu.conflicts import ThreadBlock
 from relax_mlir.lowering.tir_to_gpu.kernel_roots import describe, function_name, inside
 from relax_mlir.lowering.tir_to_gpu.memory_accesses import Access, accesses_of
 from relax_mlir.lowering.tir_to_gpu.uniformity import Uniformity
-from relax_mlir.mlir import ir
+from relax_mlir.mlir import ir, operations_named
 from relax_mlir.tir.schedule.index import as_index
 
 __all__ = ["InsertBarriers"]
@@ -35,9 +35,8 @@ class InsertBarriers(Pass):
 
     def run(self, state: ModuleState) -> None:
         for function in state.functions():
-            for op in list(inside(function)):
-                if op.name == "gpu.launch":
-                    _Launch(op).run()
+            for op in operations_named(function, ["gpu.launch"]):
+                _Launch(op).run()
 
 
 @dataclass(frozen=True)

@@ -22,9 +22,9 @@ from relax_mlir.lowering.tir_to_gpu.host_device import (
     LAUNCH,
     device_text,
 )
-from relax_mlir.lowering.tir_to_gpu.kernel_roots import inside, kernel_modules, kernels_of
+from relax_mlir.lowering.tir_to_gpu.kernel_roots import kernel_modules, kernels_of
 from relax_mlir.lowering.to_llvm.ffi_signature import MAY_RAISE, symbol_name
-from relax_mlir.mlir import arith, dynamic, ir, memref
+from relax_mlir.mlir import arith, dynamic, ir, memref, operations_named
 
 __all__ = ["LaunchToRuntime"]
 
@@ -39,10 +39,9 @@ class LaunchToRuntime(Pass):
         names = [symbol_name(kernel) for kernel in kernels]
         _add(state, device_text())
         for function in state.functions():
-            for op in list(inside(function)):
-                if op.name in _HANDLERS:
-                    with ir.InsertionPoint(op), op.location:
-                        _HANDLERS[op.name](op, function, kernels)
+            for op in operations_named(function, _HANDLERS):
+                with ir.InsertionPoint(op), op.location:
+                    _HANDLERS[op.name](op, function, kernels)
         for module in kernel_modules(state):
             module.erase()
         attributes = state.module.operation.attributes

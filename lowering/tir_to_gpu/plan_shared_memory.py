@@ -17,11 +17,11 @@ from relax_mlir.errors import CompileError
 from relax_mlir.ir.state import ModuleState
 from relax_mlir.lowering.passes import Pass, register_pass
 from relax_mlir.lowering.tir_to_gpu.buffers import DYNAMIC, is_workgroup, workgroup_space
-from relax_mlir.lowering.tir_to_gpu.kernel_roots import describe, function_name, inside
+from relax_mlir.lowering.tir_to_gpu.kernel_roots import describe, function_name
 from relax_mlir.lowering.tir_to_gpu.limits import DeviceLimits
 from relax_mlir.lowering.tir_to_gpu.memory_accesses import buffer_bytes
 from relax_mlir.lowering.tir_to_gpu.swizzle_shared_memory import MATRIX_ALIGNMENT, matrices
-from relax_mlir.mlir import arith, ir, memref
+from relax_mlir.mlir import arith, ir, memref, operations_named
 
 __all__ = ["PlanSharedMemory"]
 
@@ -38,9 +38,8 @@ class PlanSharedMemory(Pass):
     def run(self, state: ModuleState) -> None:
         limits = DeviceLimits.of(state.target)
         for function in state.functions():
-            for op in list(inside(function)):
-                if op.name == "gpu.launch":
-                    _plan(op, limits)
+            for op in operations_named(function, ["gpu.launch"]):
+                _plan(op, limits)
 
 
 @dataclass

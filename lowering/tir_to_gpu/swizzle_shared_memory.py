@@ -13,7 +13,7 @@ from relax_mlir.ir.state import ModuleState
 from relax_mlir.lowering.passes import Pass, register_pass
 from relax_mlir.lowering.tir_to_gpu.kernel_roots import inside
 from relax_mlir.lowering.tir_to_gpu.memory_accesses import root_of
-from relax_mlir.mlir import arith, ir
+from relax_mlir.mlir import arith, ir, operations_named
 from relax_mlir.tir.schedule.index import Index, as_index, floordiv, leaf, mod
 from relax_mlir.tir.schedule.index_write import write
 
@@ -42,9 +42,8 @@ class SwizzleSharedMemory(Pass):
 
     def run(self, state: ModuleState) -> None:
         for function in state.functions():
-            for op in list(inside(function)):
-                if op.name == "gpu.launch":
-                    _swizzle(op)
+            for op in operations_named(function, ["gpu.launch"]):
+                _swizzle(op)
 
 
 def matrices(launch: ir.Operation) -> set[ir.Value]:
@@ -56,12 +55,11 @@ def _swizzle(launch: ir.Operation) -> None:
     found = {op.operands[0] for op in inside(launch) if op.name == DESCRIPTOR}
     if not found:
         return
-    for op in list(inside(launch)):
-        if op.name == "gpu.barrier":
-            _fence(op)
-        position = _BUFFERS.get(op.name)
-        if position is not None and op.operands[position] in found:
-            _rewrite(op, position)
+    for op in operations_named(launch, ["gpu.barrier"]):
+        _fence(op)
+    for op in operations_named(launch, _BUFFERS):
+        if op.operands[_BUFFERS[op.name]] in found:
+            _rewrite(op, _BUFFERS[op.name])
 
 
 def _fence(barrier: ir.Operation) -> None:

@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from relax_mlir.errors import CompileError
 from relax_mlir.ir.state import ModuleState
 from relax_mlir.lowering.passes import Pass, register_pass
-from relax_mlir.lowering.tir_to_gpu.kernel_roots import inside
 from relax_mlir.lowering.tir_to_gpu.memory_accesses import element_bytes
 from relax_mlir.lowering.tir_to_gpu.swizzle_shared_memory import DESCRIPTOR
-from relax_mlir.mlir import arith, dynamic, ir, memref
+from relax_mlir.mlir import arith, dynamic, ir, memref, operations_named
 
 __all__ = ["LEADING_BIT", "STRIDE_BIT", "SWIZZLE_BIT", "LowerMatrixDescriptors", "constant_part"]
 
@@ -31,11 +30,10 @@ class LowerMatrixDescriptors(Pass):
 
     def run(self, state: ModuleState) -> None:
         for module in state.module.body.operations:
-            for op in list(inside(module.operation)):
-                if op.name == DESCRIPTOR:
-                    with ir.InsertionPoint(op), op.location:
-                        op.results[0].replace_all_uses_with(_word(op))
-                    op.erase()
+            for op in operations_named(module.operation, [DESCRIPTOR]):
+                with ir.InsertionPoint(op), op.location:
+                    op.results[0].replace_all_uses_with(_word(op))
+                op.erase()
 
 
 def constant_part(op: ir.Operation) -> int:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from relax_mlir.lowering.passes import ModuleState, Pass, register_pass
-from relax_mlir.lowering.tir_to_gpu.kernel_roots import inside, kernel_modules
-from relax_mlir.mlir import ir
+from relax_mlir.lowering.tir_to_gpu.kernel_roots import kernel_modules
+from relax_mlir.mlir import ir, operations_named
 
 __all__ = ["MathToIntrinsics"]
 
@@ -34,9 +34,8 @@ class MathToIntrinsics(Pass):
 
     def run(self, state: ModuleState) -> None:
         for module in kernel_modules(state):
-            for op in list(inside(module)):
-                if op.name in _INTRINSICS:
-                    _convert(op)
+            for op in operations_named(module, _INTRINSICS):
+                _convert(op)
 
 
 def _convert(op: ir.Operation) -> None:

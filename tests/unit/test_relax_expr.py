@@ -102,8 +102,8 @@ def test_constants_in_the_ir(dtype: str, shape: tuple[int, ...]) -> None:
             build_constant(array, table)
         module.operation.verify()
         assert bool(table) is (array.size > 16)
-        op_ = ir.Module.parse(str(module)).body.operations[0]
-        read = read_constant(op_, table)
+        parsed = ir.Module.parse(str(module))  # its operations do not keep it alive
+        read = read_constant(parsed.body.operations[0], table)
     assert read is not None and read.dtype == array.dtype and read.shape == array.shape
     np.testing.assert_array_equal(read.astype("float64"), array.astype("float64"))
 
