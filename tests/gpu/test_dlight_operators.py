@@ -27,7 +27,7 @@ from relax_mlir.target import Target
 from relax_mlir.tir import PrimFunc
 from relax_mlir.tir.schedule import nest
 from relax_mlir.transform import PassContext, PassPipeline
-from tests.exec.operator_cases import LEGALIZE, Case, build_module
+from tests.exec.operator_cases import LEGALIZE, Case, Program, build_module
 from tests.exec.operator_programs import CASES
 
 TENSORS = 4096
