@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import re
 import traceback
+from collections.abc import Iterable
+from typing import Any
 
+import relax_mlir
+from relax_mlir import relax
 from relax_mlir.errors import Error, Span
+from relax_mlir.ir import IRModule
 from relax_mlir.mlir import ir
+from relax_mlir.transform import PassContext
 
-__all__ = ["Fault", "check_cause", "check_refusal", "check_span"]
+__all__ = ["Fault", "check_cause", "check_refusal", "check_span", "run_imported"]
 
 INTERNAL = re.compile(
     r"\b(KeyError|IndexError|AttributeError|TypeError|AssertionError|RecursionError|NameError"
@@ -37,6 +43,24 @@ def check_refusal(error: Error) -> None:
     if INTERNAL.search(text):
         raise Fault(f"the message is a Python error: {text[:300]}") from error
     check_cause(error)
+
+
+def run_imported(module: IRModule, inputs: Iterable[Any]) -> tuple[str, Any]:
+    """What became of a changed program that an importer took: "uncompiled", "raised" when it ran,
+    or "accepted" with its result.  Raises whatever is no error for the user."""
+    module.verify()
+    try:
+        with PassContext(opt_level=0):
+            machine = relax.VirtualMachine(relax_mlir.compile(module, "llvm"), relax_mlir.cpu())
+    except Error as error:
+        check_cause(error)
+        return "uncompiled", None
+    try:
+        return "accepted", machine["main"](*inputs)
+    except (Error, TypeError, ValueError, IndexError, MemoryError, RuntimeError) as error:
+        if not str(error).strip():
+            raise Fault("an error without a message") from error
+        return "raised", None
 
 
 def check_cause(error: Error) -> None:

@@ -14,13 +14,10 @@ from typing import Any
 import numpy as np
 import onnx
 
-import relax_mlir
-from relax_mlir import relax
 from relax_mlir.errors import Error
 from relax_mlir.relax.frontend.onnx import from_onnx
 from relax_mlir.testing.onnx_backend import cases
-from relax_mlir.transform import PassContext
-from tests.fuzz.diagnostics import Fault, check_cause
+from tests.fuzz.diagnostics import Fault, check_cause, run_imported
 
 __all__ = ["check_model", "model_mutant"]
 
@@ -168,20 +165,8 @@ def check_model(seed: int) -> str:
         except Error as error:
             _check_place(error, model)
             return "refused"
-    module.verify()
-    try:
-        with PassContext(opt_level=0):
-            machine = relax.VirtualMachine(relax_mlir.compile(module, "llvm"), relax_mlir.cpu())
-    except Error as error:
-        check_cause(error)
-        return "uncompiled"
-    try:
-        machine["main"](*inputs)
-    except (Error, TypeError, ValueError, IndexError, MemoryError, RuntimeError) as error:
-        if not str(error).strip():
-            raise Fault("an error without a message") from error
-        return "raised"
-    return "accepted"
+    outcome, _ = run_imported(module, inputs)
+    return outcome
 
 
 def _check_place(error: Error, model: onnx.ModelProto) -> None:

@@ -17,14 +17,11 @@ from torch.export import Dim, ExportedProgram, export
 from torch.export.graph_signature import InputKind
 from torch.fx import Interpreter, Node
 
-import relax_mlir
-from relax_mlir import relax
 from relax_mlir.errors import Error
 from relax_mlir.relax.frontend.torch import from_exported_program
 from relax_mlir.relax.frontend.torch.importer import to_numpy
 from relax_mlir.runtime import tensor
-from relax_mlir.transform import PassContext
-from tests.fuzz.diagnostics import Fault, check_cause
+from tests.fuzz.diagnostics import Fault, check_cause, run_imported
 from tests.models import torch_cases, torch_gradient_cases
 from tests.models.torch_harness import Together, compare, parts_beside
 
@@ -258,22 +255,11 @@ def _outcome(program: Program, inputs: list[torch.Tensor]) -> str:
     except Error as error:
         _check_place(error, program)
         return "refused"
-    module.verify()
-    try:
-        with PassContext(opt_level=0):
-            machine = relax.VirtualMachine(relax_mlir.compile(module, "llvm"), relax_mlir.cpu())
-    except Error as error:
-        check_cause(error)
-        return "uncompiled"
     given = _fitting(program, inputs)
-    try:
-        got = machine["main"](*[tensor(to_numpy(parts_beside(x))) for x in given])
-    except (Error, TypeError, ValueError, IndexError, MemoryError, RuntimeError) as error:
-        if not str(error).strip():
-            raise Fault("an error without a message") from error
-        return "raised"
-    _check_same(got, program, given)
-    return "accepted"
+    outcome, got = run_imported(module, (tensor(to_numpy(parts_beside(x))) for x in given))
+    if outcome == "accepted":
+        _check_same(got, program, given)
+    return outcome
 
 
 def _values(program: Program, inputs: list[torch.Tensor]) -> list[Any]:
