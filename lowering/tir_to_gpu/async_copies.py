@@ -12,8 +12,7 @@ from relax_mlir.ir.state import ModuleState
 from relax_mlir.lowering.passes import Pass, register_pass
 from relax_mlir.lowering.tir_to_gpu.buffers import is_workgroup
 from relax_mlir.lowering.tir_to_gpu.inject_software_pipeline import ASYNC
-from relax_mlir.lowering.tir_to_gpu.kernel_roots import inside
-from relax_mlir.mlir import ir
+from relax_mlir.mlir import ir, operations_named
 
 __all__ = ["AsyncCopies"]
 
@@ -29,8 +28,8 @@ class AsyncCopies(Pass):
 
     def run(self, state: ModuleState) -> None:
         for function in state.functions():
-            for op in list(inside(function)):
-                if ASYNC in op.attributes and op.name in ("memref.store", "vector.store"):
+            for op in operations_named(function, ["memref.store", "vector.store"]):
+                if ASYNC in op.attributes:
                     del op.attributes[ASYNC]
                     _convert(op)
 

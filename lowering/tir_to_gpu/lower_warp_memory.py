@@ -15,9 +15,9 @@ from relax_mlir.errors import CompileError
 from relax_mlir.ir.state import ModuleState
 from relax_mlir.lowering.passes import Pass, register_pass
 from relax_mlir.lowering.tir_to_gpu.fragments import WARP_SIZE, lane_of
-from relax_mlir.lowering.tir_to_gpu.kernel_roots import describe, function_name, inside
+from relax_mlir.lowering.tir_to_gpu.kernel_roots import describe, function_name
 from relax_mlir.lowering.tir_to_gpu.shuffles import shuffle
-from relax_mlir.mlir import arith, ir, memref
+from relax_mlir.mlir import arith, ir, memref, operations_named
 from relax_mlir.tir.schedule.analysis import from_outside
 from relax_mlir.tir.schedule.index import Index, as_index, leaf, mod
 from relax_mlir.tir.schedule.state import add_access, alloc_buffer
@@ -37,8 +37,8 @@ class LowerWarpMemory(Pass):
         for function in state.functions():
             if "tir.attrs" not in function.attributes:
                 continue
-            for op in list(inside(function)):
-                if op.name == "tir.alloc_buffer" and _is_shared_by_lanes(op):
+            for op in operations_named(function, ["tir.alloc_buffer"]):
+                if _is_shared_by_lanes(op):
                     _lower(op)
 
 

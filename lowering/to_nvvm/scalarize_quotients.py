@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from relax_mlir.lowering.passes import ModuleState, Pass, register_pass
-from relax_mlir.lowering.tir_to_gpu.kernel_roots import inside, kernel_modules
-from relax_mlir.mlir import arith, ir, vector
+from relax_mlir.lowering.tir_to_gpu.kernel_roots import kernel_modules
+from relax_mlir.mlir import arith, ir, operations_named, vector
 
 __all__ = ["ScalarizeQuotients"]
 
@@ -22,8 +22,8 @@ class ScalarizeQuotients(Pass):
 
     def run(self, state: ModuleState) -> None:
         for module in kernel_modules(state):
-            for op in list(inside(module)):
-                if op.name == "arith.divf" and _is_of_halves(op.results[0].type):
+            for op in operations_named(module, ["arith.divf"]):
+                if _is_of_halves(op.results[0].type):
                     with ir.InsertionPoint(op), op.location:
                         _scalarize(op)
 
