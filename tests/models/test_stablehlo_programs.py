@@ -27,8 +27,9 @@ PROGRAMS = Path(__file__).with_name("stablehlo")
 ADD = """func.func @f(%a: tensor<2xf32>) -> tensor<2xf32> {
   %0 = stablehlo.add %a, %a : tensor<2xf32>
   return %0 : tensor<2xf32> }"""
-COMPLEX = """func.func @f(%a: tensor<2xcomplex<f32>>) -> tensor<2xcomplex<f32>> {
-  return %a : tensor<2xcomplex<f32>> }"""
+QUANTIZED = """func.func @f(
+  %a: tensor<2x!quant.uniform<i8:f32, 0.5>>) -> tensor<2x!quant.uniform<i8:f32, 0.5>> {
+  return %a : tensor<2x!quant.uniform<i8:f32, 0.5>> }"""
 UNRANKED = "func.func @f(%a: tensor<*xf32>) -> tensor<*xf32> { return %a : tensor<*xf32> }"
 RESHAPE = """func.func @f(%a: tensor<2xf32>, %s: tensor<1xi32>) -> tensor<?xf32> {
   %0 = stablehlo.dynamic_reshape %a, %s : (tensor<2xf32>, tensor<1xi32>) -> tensor<?xf32>
@@ -308,7 +309,7 @@ def test_composites_without_a_converter_are_their_decomposition() -> None:
         ("this is no program", StablehloError, "cannot be read"),
         (b"nor is this", StablehloError, "cannot be read"),
         ("module {}", StablehloError, "no function"),
-        (COMPLEX, UnsupportedStablehloOperatorError, "complex<f32>"),
+        (QUANTIZED, UnsupportedStablehloOperatorError, "quant.uniform"),
         (UNRANKED, UnsupportedStablehloOperatorError, "known rank"),
         (RESHAPE, UnsupportedStablehloOperatorError, "must be known while importing"),
     ],

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import warnings
 from typing import Any
 
 import pytest
@@ -87,6 +89,18 @@ def test_changed_graphs_are_refused(change: Any, message: str) -> None:
     change(program)
     with pytest.raises(Error, match=message):
         from_exported_program(program)
+
+
+@pytest.mark.parametrize("kind", ["LSTM", "GRU", "RNN"])
+def test_kernels_that_need_known_sizes_are_not_asked(kind: str) -> None:
+    """PyTorch exports them for any size, and fails to compute them without data."""
+    module = getattr(torch.nn, kind)(3, 4, batch_first=True)
+    sizes = {0: torch.export.Dim("batch", min=2)}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of flattened weights
+        program = torch.export.export(module, (torch.ones(5, 6, 3),), dynamic_shapes=(sizes,))
+    results = from_exported_program(program).script().split(" -> ")[1]
+    assert re.match(r'R.Tuple\(R.Tensor\(\("\w+", 6, 4\), dtype="float32"\)', results)
 
 
 def test_results_that_nothing_reads_are_not_computed() -> None:

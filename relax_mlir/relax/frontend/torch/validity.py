@@ -65,7 +65,7 @@ def _computed(node: fx.Node, values: dict[Any, Any]) -> str | None:
 
 
 def _is_undecided(error: Exception) -> bool:
-    """Whether PyTorch needs data, or an implementation for its tensors without data."""
+    """Whether PyTorch needs data, known sizes, or an implementation for tensors without data."""
     from torch._subclasses import fake_tensor
     from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
 
@@ -77,7 +77,8 @@ def _is_undecided(error: Exception) -> bool:
         fake_tensor.DataDependentOutputException,
         fake_tensor.DynamicOutputShapeException,
     )
-    return isinstance(error, undecided)
+    # Some kernels of PyTorch, lstm's for one, ask for numbers where sizes have names.
+    return isinstance(error, undecided) or "with symbolic sizes/strides" in str(error)
 
 
 def _is_computable(node: fx.Node, values: Mapping[Any, Any]) -> bool:
