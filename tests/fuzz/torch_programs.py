@@ -256,7 +256,7 @@ def _outcome(program: Program, inputs: list[torch.Tensor]) -> str:
         _check_place(error, program)
         return "refused"
     given = _fitting(program, inputs)
-    outcome, got = run_imported(module, (tensor(to_numpy(parts_beside(x))) for x in given))
+    outcome, got = run_imported(module, map(_to_ours, given))
     if outcome == "accepted":
         _check_same(got, program, given)
     return outcome
@@ -273,7 +273,11 @@ def _values(program: Program, inputs: list[torch.Tensor]) -> list[Any]:
     ]
 
 
-def _fitting(program: Program, inputs: list[torch.Tensor]) -> list[torch.Tensor]:
+def _to_ours(given: Any) -> Any:
+    return tensor(to_numpy(parts_beside(given))) if isinstance(given, torch.Tensor) else given
+
+
+def _fitting(program: Program, inputs: list[torch.Tensor]) -> list[Any]:
     """The inputs as the changed graph declares them."""
     specs = program.graph_signature.input_specs
     pairs = zip(specs, _inputs(program), strict=True)
@@ -281,8 +285,10 @@ def _fitting(program: Program, inputs: list[torch.Tensor]) -> list[torch.Tensor]
     return [_declared(node.meta["val"], x) for node, x in zip(nodes, inputs, strict=True)]
 
 
-def _declared(value: Any, given: torch.Tensor) -> torch.Tensor:
-    """A tensor's numbers in the shape and dtype of a graph's value."""
+def _declared(value: Any, given: torch.Tensor) -> Any:
+    """A tensor's numbers in the shape and dtype of a graph's value, or that value: a number."""
+    if not isinstance(value, torch.Tensor):
+        return value
     if value.ndim == given.ndim:
         pairs = zip(value.shape, given.shape, strict=True)
         shape = [size if isinstance(size, int) else own for size, own in pairs]
@@ -292,7 +298,7 @@ def _declared(value: Any, given: torch.Tensor) -> torch.Tensor:
     return torch.from_numpy(numbers).to(value.dtype)
 
 
-def _check_same(got: Any, program: Program, inputs: list[torch.Tensor]) -> None:
+def _check_same(got: Any, program: Program, inputs: list[Any]) -> None:
     """Raise Fault unless PyTorch gives the same of the changed graph.  Its kernels of gradients do
     not check what they are given, and may end the process."""
     targets = [getattr(node.target, "overloadpacket", None) for node in _calls(program)]

@@ -51,6 +51,8 @@ CASES = [
     ("«A[0]»\n    «1 + 1»", "this statement has no effect: 1 + 1"),
     ('C = «T.alloc_buffer((2,), "float33")»', "unknown dtype 'float33'"),
     ("C = «T.alloc_buffer(shape=(2,), size=3)»", "unexpected keyword argument 'size'"),
+    ("C = «T.alloc_buffer((2,), align=1.5)»", "a buffer's 'align' is a whole number, given 1.5"),
+    ('C = «T.alloc_buffer((2,), offset_factor="1")»', "'offset_factor' is a whole number"),
     ("«T.reads(A[-9223372036854775807 - 1])»", "T.reads stands in a block"),
     (
         '«with T.block("b"):\n        T.reads(A[-9223372036854775807 - 1])»',

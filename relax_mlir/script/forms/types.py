@@ -149,6 +149,14 @@ def buffer_form(
     if layout not in (None, "default"):
         raise TypeError("a buffer with 'layout' is not supported")
     sizes = list(shape) if isinstance(shape, (list, tuple)) else [shape]
+    align, data_alignment, offset_factor = (
+        _whole(named, value)
+        for named, value in (
+            ("align", align),
+            ("data_alignment", data_alignment),
+            ("offset_factor", offset_factor),
+        )
+    )
     alignment = align if align > 0 else data_alignment
     given = {
         "strides": list(strides) if strides else None,
@@ -163,6 +171,14 @@ def buffer_form(
     if kept.get("scope") == "global":
         del kept["scope"]
     return BufferForm(sizes, dtype_name(dtype), how, kept, data, annotations or {})
+
+
+def _whole(named: str, value: Any) -> int:
+    """A number that a program gives as itself or as a constant expression."""
+    number = getattr(value, "value", value)
+    if isinstance(number, bool) or not isinstance(number, int):
+        raise TypeError(f"a buffer's '{named}' is a whole number, given {value!r}")
+    return number
 
 
 def dtype_name(dtype: Any) -> str:
