@@ -149,15 +149,8 @@ def buffer_form(
     if layout not in (None, "default"):
         raise TypeError("a buffer with 'layout' is not supported")
     sizes = list(shape) if isinstance(shape, (list, tuple)) else [shape]
-    align, data_alignment, offset_factor = (
-        _whole(named, value)
-        for named, value in (
-            ("align", align),
-            ("data_alignment", data_alignment),
-            ("offset_factor", offset_factor),
-        )
-    )
-    alignment = align if align > 0 else data_alignment
+    align, offset_factor = _whole("align", align), _whole("offset_factor", offset_factor)
+    alignment = align if align > 0 else _whole("data_alignment", data_alignment)
     given = {
         "strides": list(strides) if strides else None,
         "elem_offset": elem_offset,
