@@ -252,7 +252,8 @@ class _Lowering:
         by_products = integer_index(transposed).as_constant() == 0
         operands = (Operand(rows, False), Operand(pointer_place(b), by_products))
         for operand in operands:
-            _into_shared_space(operand.start.buffer)
+            # Where tiles begin at multiples of their pattern.
+            _into_shared_space(operand.start.buffer, "shared.dyn")
         count = ir.MemRefType(place.buffer.type).shape[-1]
         self.store(multiply_slice(op, shape, kind, *operands, self.load(place, count)), place)
 
@@ -474,15 +475,15 @@ def _converted(value: ir.Value, kind: ir.Type) -> ir.Value:
     return convert(kind, value)
 
 
-def _into_shared_space(buffer: ir.Value) -> None:
-    """Give a shared buffer its memory space, which the matrix operations ask for."""
+def _into_shared_space(buffer: ir.Value, wanted: str = _SHARED) -> None:
+    """Give a buffer of a shared scope its memory space, which the matrix operations ask for."""
     kind = ir.MemRefType(buffer.type)
     owner = buffer.owner
     scope = "" if isinstance(owner, ir.Block) else str(owner.operation.attributes["scope"])
-    if _SHARED not in scope:
+    if wanted not in scope:
         raise CompileError(
-            f"tensor cores load {describe(buffer)}, which is not in shared memory",
-            hint="cache_read it with scope 'shared' first",
+            f"tensor cores load {describe(buffer)}, which is not in memory of scope '{wanted}'",
+            hint=f"cache_read it with scope '{wanted}' first",
         )
     if kind.memory_space is None:
         buffer.set_type(

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from relax_mlir.dialects.tir.matrices import SWIZZLED_BYTES
+from relax_mlir.errors import CompileError
 from relax_mlir.ir.state import ModuleState
 from relax_mlir.lowering.passes import Pass, register_pass
-from relax_mlir.lowering.tir_to_gpu.kernel_roots import inside
-from relax_mlir.lowering.tir_to_gpu.memory_accesses import root_of
+from relax_mlir.lowering.tir_to_gpu.kernel_roots import describe, function_name
+from relax_mlir.lowering.tir_to_gpu.memory_accesses import element_bytes, root_of
 from relax_mlir.mlir import arith, ir, operations_named
 from relax_mlir.tir.schedule.index import Index, as_index, floordiv, leaf, mod
 from relax_mlir.tir.schedule.index_write import write
@@ -48,18 +50,39 @@ class SwizzleSharedMemory(Pass):
 
 def matrices(launch: ir.Operation) -> set[ir.Value]:
     """The buffers of a kernel that matrices are read from by descriptors."""
-    return {root_of(op.operands[0]) for op in inside(launch) if op.name == DESCRIPTOR}
+    return {root_of(op.operands[0]) for op in operations_named(launch, [DESCRIPTOR])}
 
 
 def _swizzle(launch: ir.Operation) -> None:
-    found = {op.operands[0] for op in inside(launch) if op.name == DESCRIPTOR}
-    if not found:
+    descriptors = operations_named(launch, [DESCRIPTOR])
+    if not descriptors:
         return
+    for op in descriptors:
+        _require_rows(op)
+    found = {op.operands[0] for op in descriptors}
     for op in operations_named(launch, ["gpu.barrier"]):
         _fence(op)
     for op in operations_named(launch, _BUFFERS):
         if op.operands[_BUFFERS[op.name]] in found:
             _rewrite(op, _BUFFERS[op.name])
+
+
+def _require_rows(descriptor: ir.Operation) -> None:
+    """Raises CompileError for a tile that does not lie as the descriptor says: in rows of 128 bytes
+    one after the other, groups of columns `leading` bytes apart."""
+    buffer = descriptor.operands[0]
+    kind = ir.MemRefType(buffer.type)
+    strides, _ = kind.get_strides_and_offset()
+    size = element_bytes(kind.element_type)
+    row = SWIZZLED_BYTES // size
+    group = ir.IntegerAttr(descriptor.attributes["leading"]).value // size
+    rows_fit = (kind.shape[-1], strides[-2]) == (row, row)
+    if not rows_fit or (group >= row and strides[-3] != group):
+        raise CompileError(
+            f"{function_name(descriptor)}: wgmma reads {describe(buffer)} in rows of "
+            f"{SWIZZLED_BYTES} bytes, it has {kind}",
+            hint=f"tile the products by {row} elements, without padding",
+        )
 
 
 def _fence(barrier: ir.Operation) -> None:

@@ -5,14 +5,13 @@ Tiles in shared memory have rows of 128 bytes, whose chunks `gpu-swizzle-shared-
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from relax_mlir.dialects.tir.blocks import BlockOp
 from relax_mlir.dialects.tir.matrices import SWIZZLED_BYTES
 from relax_mlir.errors import CompileError
 from relax_mlir.lowering.tir_to_gpu.fragments import Place
-from relax_mlir.lowering.tir_to_gpu.kernel_roots import describe, function_name
+from relax_mlir.lowering.tir_to_gpu.kernel_roots import function_name
 from relax_mlir.mlir import ir, llvm, vector
 from relax_mlir.tir.schedule import nest
 from relax_mlir.tir.schedule.index import Index, as_index, floordiv, leaf, mod
@@ -42,10 +41,10 @@ class Operand:
 
     def descriptor(self, step: int) -> ir.Value:
         """Of the matrix that instruction `step` of a slice reads."""
-        kind = ir.MemRefType(self.start.buffer.type)
         moved = self.start.moved(step, 0) if self.by_products else self.start.moved(step)
         at, here = ir.InsertionPoint.current, ir.Location.current
-        leading = _group_bytes(kind) if self.by_products else _STEP
+        # Between groups of 64 columns, which are a slice's rows; without groups nothing reads it.
+        leading = 4 * _STEP * SWIZZLED_BYTES if self.by_products else _STEP
         i64 = ir.IntegerType.get_signless(64)
         return ir.Operation.create(
             "tir.matrix_descriptor",
@@ -56,11 +55,6 @@ class Operand:
                 "stride": ir.IntegerAttr.get(i64, _PATTERN),
             },
         ).result
-
-
-def _group_bytes(kind: ir.MemRefType) -> int:
-    """The bytes between groups of 64 columns: a slice of rows of 128 bytes."""
-    return 4 * _STEP * SWIZZLED_BYTES
 
 
 def first_row(op: ir.Operation, row: Index, warp: ir.Value | None) -> Index:
@@ -165,16 +159,3 @@ def _as_vector(registers: ir.Value, kind: ir.Type) -> ir.Value:
         part = llvm.extractvalue(element, registers, [number])
         value = vector.insert(part, value, [], [number])
     return value if words == kind else vector.bitcast(kind, value)
-
-
-def require_rows(operands: Sequence[Operand]) -> None:
-    """Raises CompileError where rows in memory are not of 128 bytes."""
-    for operand in operands:
-        kind = ir.MemRefType(operand.start.buffer.type)
-        strides, _ = kind.get_strides_and_offset()
-        if kind.shape[-1] * 2 != SWIZZLED_BYTES or strides[-2] * 2 != SWIZZLED_BYTES:
-            raise CompileError(
-                f"wgmma reads {describe(operand.start.buffer)} in rows of {SWIZZLED_BYTES} bytes, "
-                f"it has {kind}",
-                hint="tile the products by 64 elements of 16 bits",
-            )

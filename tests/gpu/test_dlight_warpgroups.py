@@ -254,3 +254,40 @@ def test_warps_of_a_group_have_its_rows() -> None:
     """Rows in another order than that of warps are refused."""
     with pytest.raises(CompileError, match="the four warps of a warpgroup"):
         relax_mlir.build(from_source(WRONG_ROWS, {"T": T}), target=TARGET)
+
+
+OWN_TILES = """
+@T.prim_func
+def main(C: T.Buffer((64, 64), "float32")):
+    a = T.alloc_buffer((64, 64), "float16", scope="shared.dyn")
+    b = T.alloc_buffer((64, 72), "float16", scope="shared.dyn")
+    for w in T.thread_binding(4, thread="threadIdx.y"):
+        for tx in T.thread_binding(32, thread="threadIdx.x"):
+            sums = T.alloc_buffer((32, 32), "float32", scope="warp")
+            for i, j in T.grid(16, 2):
+                a[w * 16 + i, tx * 2 + j] = T.float16(1)
+                b[w * 16 + i, tx * 2 + j] = T.float16(1)
+            T.evaluate(T.ptx_wgmma(
+                "float32", "m64n64k16", "fp16", True, T.address_of(a[w * 16, 0]),
+                T.address_of(b[0, 0]), sums.data, tx * 32,
+            ))
+            C[w, tx] = sums[tx, 0]
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("b[w * 16 + i, tx * 2 + j]", "b[w * 16 + i, tx * 2 + 2 * j]", "in rows of 128 bytes"),
+        (
+            'b = T.alloc_buffer((64, 72), "float16", scope="shared.dyn")',
+            'b = T.alloc_buffer((64, 72), "float16", scope="shared")',
+            "not in memory of scope 'shared.dyn'",
+        ),
+    ],
+)
+def test_tiles_that_cannot_be_swizzled_are_refused(old: str, new: str, message: str) -> None:
+    """Of the 72 columns as many are kept as are used: 64, or one more."""
+    relax_mlir.build(from_source(OWN_TILES, {"T": T}), target=TARGET)
+    with pytest.raises(CompileError, match=message):
+        relax_mlir.build(from_source(OWN_TILES.replace(old, new), {"T": T}), target=TARGET)
