@@ -85,9 +85,10 @@ def dropout(node: Node) -> Any:
     if training is not None and bool(node.array(2, "training_mode").reshape(-1)[0]):
         ratio = float(node.scalar(1, 0.5))
     if ratio == 0:
-        dims = node.shape(x) if node.wants(1) else []
-        mask = node.ops.full(node.importer.shape_expr(dims), node.const(True), "bool")
-        return [x, mask] if node.wants(1) else x
+        if not node.wants(1):
+            return x
+        dims = node.importer.shape_expr(node.shape(x))
+        return [x, node.ops.full(dims, node.const(True), "bool")]
     if not 0 < ratio < 1:
         node.refuse(f"the ratio of what is dropped is in [0, 1), given {ratio}")
     x = node.tensor(0)

@@ -24,10 +24,11 @@ from relax_mlir.relax.frontend.torch.importer import Converter, Importer
 
 
 def _parts(imp: Importer, value: Any) -> Complex:
-    """A value as a complex one; the imaginary part of a real one is zero."""
+    """A value as a complex one; the imaginary part of a real one, made floating, is zero."""
     if isinstance(value, Complex):
         return value
-    return Complex(value, imp.emit(imp.op.zeros_like(value)))
+    real_part = imp.floating(value)
+    return Complex(real_part, imp.emit(imp.op.zeros_like(real_part)))
 
 
 # -- arithmetic ---------------------------------------------------------------------------------
@@ -94,7 +95,7 @@ def magnitude(imp: Importer, x: Complex) -> Any:
 
 
 def angle(imp: Importer, x: Any) -> Any:
-    value = _parts(imp, x if isinstance(x, Complex) else imp.floating(x))
+    value = _parts(imp, x)
     return imp.op.atan2(value.imag, value.real)
 
 
@@ -102,7 +103,7 @@ def angle(imp: Importer, x: Any) -> Any:
 
 
 def view_as_real(imp: Importer, x: Any) -> Any:
-    value = _parts(imp, x if isinstance(x, Complex) else imp.floating(x))
+    value = _parts(imp, x)
     return imp.op.stack([value.real, value.imag], axis=-1)
 
 
@@ -198,7 +199,7 @@ def rfft(imp: Importer, x: Any, size: Any = None, dim: int = -1, norm: str | Non
 def irfft(
     imp: Importer, x: Any, size: int | None = None, dim: int = -1, norm: str | None = None
 ) -> Any:
-    value = _parts(imp, x if isinstance(x, Complex) else imp.floating(x))
+    value = _parts(imp, x)
     length = 2 * (length_of(value.real, dim) - 1) if size is None else size
     if length // 2 + 1 > length_of(value.real, dim):
         raise Error(f"irfft to {length} elements pads its input: pad the tensor first")
@@ -218,7 +219,7 @@ def rfft2(
 def irfft2(
     imp: Importer, x: Any, size: Any = None, dim: Any = (-2, -1), norm: str | None = None
 ) -> Any:
-    value = _parts(imp, x if isinstance(x, Complex) else imp.floating(x))
+    value = _parts(imp, x)
     *others, last = _axes(imp, value, dim, size, None)
     inner = _parts(imp, transform(imp, value, others, False, 1.0))
     length = 2 * (length_of(value.real, last) - 1)

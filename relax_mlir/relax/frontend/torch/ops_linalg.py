@@ -59,7 +59,9 @@ def addmm(imp: Importer, bias: Any, lhs: Any, rhs: Any, beta: float = 1, alpha: 
         return product
     bound = imp.bind(product)
     total = imp.emit(imp.op.add(bound, _scaled(imp, bias, beta)))
-    if imp.shape_of(total) != imp.shape_of(bound):
+    grown = zip(imp.shape_of(total), imp.shape_of(bound), strict=False)
+    known = [pair for pair in grown if all(isinstance(size, int) for size in pair)]
+    if imp.ndim(total) != imp.ndim(bound) or any(size != own for size, own in known):
         raise Error(f"{imp.shape_of(bias)} cannot be added to {imp.shape_of(bound)}")
     return total
 
