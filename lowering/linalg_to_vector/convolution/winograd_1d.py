@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from math import isqrt
 
 from relax_mlir.lowering.linalg_to_vector.builder import Builder, FlatView, Index
 from relax_mlir.lowering.linalg_to_vector.convolution.cost import (
@@ -33,15 +32,13 @@ from relax_mlir.lowering.linalg_to_vector.convolution.winograd_output import (
 from relax_mlir.lowering.linalg_to_vector.cpu_target import CPUTarget
 from relax_mlir.lowering.linalg_to_vector.loop_nest import LoopNest, Stage
 from relax_mlir.lowering.linalg_to_vector.parallel import MIN_WORK
-from relax_mlir.lowering.linalg_to_vector.summation import blocked_sum
+from relax_mlir.lowering.linalg_to_vector.summation import blocked_sum, longest_of_transformed
 from relax_mlir.mlir import ir
 
 __all__ = ["emit_winograd_1d"]
 
 # Sums over so few channels are written out.
 _UNROLLED_CHANNELS = 4
-# Long sums are made of blocks, as in the transforms along two axes (winograd_tiles.py).
-_SHORTEST_SUM = 16
 
 
 def emit_winograd_1d(
@@ -316,7 +313,7 @@ class _Emitter(WinogradEmitter):
             for channel in range(channels):
                 values = step(channel, values)
             return values
-        longest = max(_SHORTEST_SUM, isqrt(channels))
+        longest = longest_of_transformed(channels)
         if self.win.summed.taps * channels <= 2 * longest:
             return b.carried_loop(0, channels, 1, values, step)
         add = partial(_sum_of, b, self.vector)

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
-from math import isqrt
 
 from relax_mlir.lowering.linalg_to_vector.builder import Builder, FlatView, Index
 from relax_mlir.lowering.linalg_to_vector.convolution.linear_map import LinearMap
@@ -26,15 +25,10 @@ from relax_mlir.lowering.linalg_to_vector.convolution.winograd_output import (
 )
 from relax_mlir.lowering.linalg_to_vector.cpu_target import CPUTarget
 from relax_mlir.lowering.linalg_to_vector.loop_nest import LoopNest, Stage
-from relax_mlir.lowering.linalg_to_vector.summation import summation_block
+from relax_mlir.lowering.linalg_to_vector.summation import longest_of_transformed, summation_block
 from relax_mlir.mlir import ir
 
 __all__ = ["Chunk", "Factors", "Products", "WinogradTiles"]
-
-# The transform of the output enlarges the errors of the products, so these are summed in shorter
-# blocks than others.  Blocks of this length cost 6 % of the time of a network, and take two fifths
-# off its error.
-_SHORTEST_SUM = 16
 
 
 @dataclass(frozen=True)
@@ -214,7 +208,7 @@ class WinogradTiles(WinogradEmitter):
     def sum_block(self) -> int:
         """How many channels to sum before adding to the rest."""
         channels = self.win.channels
-        return summation_block(channels, max(_SHORTEST_SUM, isqrt(channels)))
+        return summation_block(channels, longest_of_transformed(channels))
 
     def add_products(
         self,
