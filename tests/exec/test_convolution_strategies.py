@@ -135,6 +135,10 @@ IN_CALL = {
     "stride 2": (Case((19, 23), 40, 64, (3, 3), (2, 2), SAME3, epilogue="bm"), 32),
     "images": (Case((14, 14), 32, 32, (3, 3), padding=SAME3, batch=3, epilogue="m"), 16),
     "unequal taps": (Case((16, 19), 24, 32, (3, 5), padding=(1, 2, 1, 2)), 0),
+    "few tiles": (Case((7, 7), 40, 64, (3, 3), padding=SAME3, epilogue="brm"), 16),
+    "few tiles as they are": (Case((7, 6), 21, 39, (3, 3), padding=SAME3, epilogue="b"), 0),
+    "few tiles by 2": (Case((13, 14), 70, 32, (3, 3), (2, 2), SAME3, batch=2, epilogue="m"), 16),
+    "few tiles in a line": (Case((5, 31), 35, 32, (3, 3), padding=SAME3), 16),
     "few channels": (Case((12, 12), 3, 20, (3, 3), padding=SAME3, epilogue="b"), 0),
 }
 

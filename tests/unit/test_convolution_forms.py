@@ -13,6 +13,7 @@ from relax_mlir.lowering.linalg_to_vector.convolution.cost import (
     choose_register_tile,
     chunk_rows,
     even_pieces,
+    register_groups,
     winograd_chunk_rows,
     winograd_weight_block,
 )
@@ -214,9 +215,17 @@ def test_rows_of_tiles_that_go_together(
 def test_blocks_of_a_weight_are_whole_vectors(channels: int, tiles: int) -> None:
     block = winograd_weight_block(6, 6, channels, 32, tiles, AVX512)
     assert block.channels == channels or block.channels % 16 == 0
-    assert block.rows == 2
+    assert block.rows == (2 if tiles > 16 else 1)
     room = AVX512.l2_bytes // 4 if tiles > 16 else AVX512.l1_bytes
     assert block.rows * 6 * block.channels * 32 * 4 <= room
+
+
+def test_columns_whose_sums_fit_into_registers() -> None:
+    assert register_groups(6, 4, AVX512) == [range(6)]
+    assert register_groups(9, 4, AVX512) == [range(5), range(5, 9)]
+    assert register_groups(6, 8, AVX512) == [range(2), range(2, 4), range(4, 6)]
+    assert register_groups(6, 4, AVX2) == [range(2), range(2, 4), range(4, 6)]
+    assert register_groups(6, 16, AVX512) == []
 
 
 def test_even_pieces() -> None:

@@ -13,6 +13,7 @@ from relax_mlir.lowering.linalg_to_vector.loop_nest import ONE, ZERO
 __all__ = [
     "CACHED_WEIGHT",
     "FEW_TILES",
+    "SUMMED_IN_REGISTERS",
     "VECTOR_COUNTS",
     "RegisterTile",
     "WeightBlock",
@@ -22,6 +23,7 @@ __all__ = [
     "depthwise_pixels",
     "even_pieces",
     "positions",
+    "register_groups",
     "weight_is_larger",
     "weight_stays_in_cache",
     "winograd_1d_chunk",
@@ -34,8 +36,8 @@ __all__ = [
 # Laying out a weight in the call costs about as much as so many output positions.
 _PACKING_POSITIONS = 24
 
-# The rows of products of a transformed weight are made in so many parts, of blocks of so many input
-# channels where there are few tiles.
+# The rows of products of a transformed weight are made in so many parts, or where there are few
+# tiles one by one, of blocks of so many input channels.
 _WEIGHT_PARTS, _SUMMED_CHANNELS = 3, 16
 # Transformed data may take so much of the second-level cache before they are made in parts.
 _WINOGRAD_CHUNK, _LARGEST_CHUNK = 0.6, 4
@@ -45,6 +47,12 @@ CACHED_WEIGHT = 200_000
 
 FEW_TILES = 16
 """Tiles whose sums in a panel stay in the first-level cache."""
+
+SUMMED_IN_REGISTERS = 32
+"""Input channels that a weight is transformed for in registers before their products are added to
+those of the channels before."""
+# Registers that a weight and its transform take, beside the sums of at most so many tiles.
+_TRANSFORM_REGISTERS, _MOST_IN_REGISTERS = 7, 8
 
 _MAX_PIXELS = 14
 VECTOR_COUNTS = (1, 2, 3, 4)
@@ -259,10 +267,27 @@ def winograd_weight_block(
     use what is transformed a few times only: that should stay in the first-level cache.  For many
     tiles the sums are more, and blocks of part of the second-level cache are better.
     """
-    part, lanes = -(-rows // _WEIGHT_PARTS), target.lanes(32)
+    part, lanes = 1, target.lanes(32)
     most = _SUMMED_CHANNELS
     if tiles > FEW_TILES:
+        part = -(-rows // _WEIGHT_PARTS)
         most = max(most, target.l2_bytes // 4 // (part * columns * width * 4))
     blocks = -(-channels // most)
     block = -(-channels // (blocks * lanes)) * lanes
     return WeightBlock(min(channels, block), part)
+
+
+def register_groups(columns: int, tiles: int, target: CPUTarget) -> list[range]:
+    """The columns of products, of which `tiles` tiles have one each, whose sums fit into registers
+    beside the transform of a weight: the fewest groups of about one size; none where there are so
+    many tiles that a transformed weight is better stored."""
+    if tiles > _MOST_IN_REGISTERS:
+        return []
+    most = (target.vector_registers - _TRANSFORM_REGISTERS) // tiles
+    if most == 0:
+        return []
+    groups: list[range] = []
+    for size in even_pieces(columns, most):
+        low = groups[-1].stop if groups else 0
+        groups.append(range(low, low + size))
+    return groups

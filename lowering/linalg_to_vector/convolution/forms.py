@@ -52,8 +52,10 @@ from relax_mlir.lowering.linalg_to_vector.convolution.accuracy import (
 from relax_mlir.lowering.linalg_to_vector.convolution.cost import (
     CACHED_WEIGHT,
     FEW_TILES,
+    SUMMED_IN_REGISTERS,
     VECTOR_COUNTS,
     choose_register_tile,
+    register_groups,
     winograd_1d_chunk,
     winograd_chunk_rows,
     winograd_weight_block,
@@ -79,7 +81,7 @@ _TRANSFORM = 10
 _TRANSFORM_1D, _PRODUCT_1D = 5, 2
 # What reading a panel from the second-level cache for every piece of the tiles adds to products.
 _REREAD = 0.1
-_SMALL_BLOCK, _LARGE_BLOCK = 3.5, 12
+_SMALL_BLOCK, _LARGE_BLOCK, _IN_REGISTERS = 3.5, 12, 1.0
 _BLOCK_OF_SUMS = 3
 _BYTES_AT_ONCE = 4.8
 _LONG_ROW, _ROW_OVERHEAD = 14, 1.5
@@ -264,9 +266,16 @@ def _winograd(
     chunks = -(-tiles_h // chunk)
     compute = count * tiles * ((shape.channels + 2) * out + _TRANSFORM * (into + out))
     weight, exposed = elements * shape.outputs * 4, _EXPOSED
-    counts = VECTOR_COUNTS[:_VECTORS_IN_CALL] if in_call else VECTOR_COUNTS
+    groups = register_groups(columns.products, tiles, target) if in_call else []
+    counts = VECTOR_COUNTS[: 1 if groups else _VECTORS_IN_CALL] if in_call else VECTOR_COUNTS
     panel = panel_width(min(tiles, 14), shape.outputs, weight, target, counts)
-    if in_call:
+    if groups:
+        made = rows.products * (columns.products + len(groups) * columns.taps)
+        blocks = -(-shape.channels // SUMMED_IN_REGISTERS)
+        compute += _IN_REGISTERS * made * shape.channels * out
+        compute += _BLOCK_OF_SUMS * count * tiles * out * blocks
+        weight, exposed = _weight_bytes(shape), _EXPOSED_AHEAD
+    elif in_call:
         block = winograd_weight_block(
             rows.products, columns.products, shape.channels, panel or 2 * lanes, chunk * tiles_w,
             target,

@@ -2,6 +2,9 @@
 
 Rows of the Winograd matrices come in pairs `e + o` and `e - o`: the even part, the odd part and
 their factors are shared, so that a transform of six elements takes twelve operations, not thirty.
+The columns of the matrices that transform back, which have fewer rows, come in such pairs too: the
+sums and differences of the elements are shared then, and six elements take thirteen operations to
+become four.
 """
 
 from __future__ import annotations
@@ -27,8 +30,11 @@ class LinearMap:
 
     def emit(self, b: Builder, values: Sequence[ir.Value | None]) -> list[ir.Value | None]:
         """One value a row; None stands for zero, in and out."""
+        matrix = self.matrix
+        if matrix.shape[0] < matrix.shape[1]:
+            matrix, values = _with_paired_columns(b, matrix, values)
         emitter = _Emitter(b, values)
-        rows = [tuple(float(x) for x in row) for row in self.matrix]
+        rows = [_row(row) for row in matrix]
         results: list[ir.Value | None] = [None] * len(rows)
         done: set[int] = set()
         for i, row in enumerate(rows):
@@ -43,6 +49,32 @@ class LinearMap:
             odd = tuple((x - y) / 2 for x, y in zip(row, rows[partner], strict=True))
             results[i], results[partner] = emitter.sum_and_difference(even, odd)
         return results
+
+
+def _row(elements: np.ndarray) -> _Row:
+    return tuple(float(x) for x in elements)
+
+
+def _with_paired_columns(
+    b: Builder, matrix: np.ndarray, values: Sequence[ir.Value | None]
+) -> tuple[np.ndarray, Sequence[ir.Value | None]]:
+    """The same product with the sum and the difference of two elements in the place of those whose
+    columns agree up to signs."""
+    made, elements = matrix.copy(), list(values)
+    columns = [_row(column) for column in matrix.T]
+    free = [i for i, value in enumerate(elements) if value is not None]
+    while free:
+        i = free.pop(0)
+        j = next((j for j in free if _pair(columns[i], columns[j])), None)
+        first, second = elements[i], None if j is None else elements[j]
+        if j is None or first is None or second is None:
+            continue
+        free.remove(j)
+        elements[i] = b.op("arith.addf", first.type, [first, second])
+        elements[j] = b.op("arith.subf", first.type, [first, second])
+        made[:, i] = (matrix[:, i] + matrix[:, j]) / 2
+        made[:, j] = (matrix[:, i] - matrix[:, j]) / 2
+    return made, elements
 
 
 def _pair(first: _Row, second: _Row) -> bool:

@@ -6,6 +6,10 @@ from relax_mlir.lowering.linalg_to_vector.builder import Builder, FlatView, Inde
 from relax_mlir.lowering.linalg_to_vector.convolution.cost import even_pieces
 from relax_mlir.lowering.linalg_to_vector.convolution.winograd_matching import Winograd
 from relax_mlir.lowering.linalg_to_vector.convolution.winograd_panels import WinogradPanels
+from relax_mlir.lowering.linalg_to_vector.convolution.winograd_registers import (
+    WeightInRegisters,
+    fits_in_registers,
+)
 from relax_mlir.lowering.linalg_to_vector.convolution.winograd_tiles import (
     Chunk,
     Factors,
@@ -24,7 +28,9 @@ def emit_winograd(
 ) -> None:
     """Emit a convolution.  The nest has the dimensions n, h, w, o of the output and, besides `out`
     itself, the operands of the epilogue."""
-    kind = _TransformedWeight if win.transform is None else WeightInCall
+    kind = _TransformedWeight
+    if win.transform is not None:
+        kind = WeightInRegisters if fits_in_registers(win, target) else WeightInCall
     kind(b, win, nest, epilogue, target).emit()
 
 

@@ -25,11 +25,11 @@ from relax_mlir.lowering.linalg_to_vector.convolution.winograd_tiles import (
 )
 from relax_mlir.mlir import ir
 
-__all__ = ["WeightInCall"]
+__all__ = ["WeightInCall", "WeightPart"]
 
 
 @dataclass(frozen=True)
-class _Block:
+class WeightPart:
     """`channels` input channels, from `first` on, of the output channels from `column` on;
     `buffer` is for the factors of some rows of products [products][channels][panel]."""
 
@@ -81,13 +81,13 @@ class WeightInCall(WinogradPanels):
         block = self.block().channels
         whole, rest = divmod(channels, block)
         with b.loop(0, whole * block, block) as first:
-            made = _Block(factors, products.first, masks, first, block)
+            made = WeightPart(factors, products.first, masks, first, block)
             self._block(chunk, products, made)
         if rest:
-            made = _Block(factors, products.first, masks, whole * block, rest)
+            made = WeightPart(factors, products.first, masks, whole * block, rest)
             self._block(chunk, products, made)
 
-    def _block(self, chunk: Chunk, products: Products, block: _Block) -> None:
+    def _block(self, chunk: Chunk, products: Products, block: WeightPart) -> None:
         """Add the products of a block to the sums."""
         b, win = self.b, self.win
         step = self.block().rows
@@ -101,7 +101,7 @@ class WeightInCall(WinogradPanels):
                 self._add_block(chunk, products, block, product, start)
 
     def _add_block(
-        self, chunk: Chunk, products: Products, block: _Block, product: Index, start: Index
+        self, chunk: Chunk, products: Products, block: WeightPart, product: Index, start: Index
     ) -> None:
         """Add one of the products of a block, whose factors begin at `start`."""
         b, tiles = self.b, chunk.rows * self.win.columns.tiles
@@ -121,7 +121,7 @@ class WeightInCall(WinogradPanels):
                 later = b.compare("ugt", b.index(first), 0)
                 self.add_products(chunk, products, piece, part, later)
 
-    def _transform(self, block: _Block, rows: range) -> None:
+    def _transform(self, block: WeightPart, rows: range) -> None:
         """Transform a block, a vector of output channels of an input channel at a time."""
         b, columns = self.b, LinearMap(self.transform.columns)
         part = LinearMap(self.transform.rows[rows.start : rows.stop])
@@ -146,7 +146,7 @@ class WeightInCall(WinogradPanels):
     def _taps(self) -> tuple[int, int]:
         return self.transform.rows.shape[1], self.transform.columns.shape[1]
 
-    def _corner(self, block: _Block, channel: Index) -> tuple[Index, tuple[int, int]]:
+    def _corner(self, block: WeightPart, channel: Index) -> tuple[Index, tuple[int, int]]:
         """Where the taps of a channel of a block begin, and how far apart they are down and to the
         right."""
         b, win = self.b, self.win
@@ -158,7 +158,7 @@ class WeightInCall(WinogradPanels):
         panel = b.mul(block.column, height * width * win.channels)
         return b.add(panel, b.mul(at, height * width * win.panel)), (width * win.panel, win.panel)
 
-    def _fetch_next(self, block: _Block, product: Index) -> None:
+    def _fetch_next(self, block: WeightPart, product: Index) -> None:
         """Fetch what follows a block in memory while it is multiplied, a part with each product."""
         b, win = self.b, self.win
         if win.panel is None:

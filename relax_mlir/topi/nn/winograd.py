@@ -103,7 +103,12 @@ def bilinear(output: int, taps: int, stride: int = 1, runs: int = 1) -> Bilinear
 
 
 def _cook_toom(output: int, taps: int) -> tuple[_Matrix, _Matrix, _Matrix]:
-    """A, G, B for finite points and infinity."""
+    """A, G, B for finite points and infinity.
+
+    The factor that belongs to each point is where it costs nothing: among the constants of A, and
+    for zero of B.  Rows of G then begin with one, which halves what transforming a weight in the
+    call takes.
+    """
     if taps == 1:
         identity = [[Fraction(int(i == j)) for j in range(output)] for i in range(output)]
         return identity, [[Fraction(1)] for _ in range(output)], identity
@@ -113,10 +118,18 @@ def _cook_toom(output: int, taps: int) -> tuple[_Matrix, _Matrix, _Matrix]:
     points = [Fraction(text) for text in _POINTS[count - 1]]
     one, zero = Fraction(1), Fraction(0)
     scale = [_product([p - q for q in points if q != p]) for p in points]
-    a = [[p**i for p in points] + [Fraction(int(i == output - 1))] for i in range(output)]
-    g = [[p**j / f for j in range(taps)] for p, f in zip(points, scale, strict=True)]
+    back = [one / f if p else one for p, f in zip(points, scale, strict=True)]
+    there = [one if p else one / f for p, f in zip(points, scale, strict=True)]
+    a = [
+        [p**i * s for p, s in zip(points, back, strict=True)] + [Fraction(int(i == output - 1))]
+        for i in range(output)
+    ]
+    g = [[p**j for j in range(taps)] for p in points]
     g.append([zero] * (taps - 1) + [one])
-    b = [[*_polynomial([q for q in points if q != p]), zero] for p in points]
+    b = [
+        [*(c * s for c in _polynomial([q for q in points if q != p])), zero]
+        for p, s in zip(points, there, strict=True)
+    ]
     b.append(_polynomial(points))
     return a, g, b
 

@@ -45,7 +45,7 @@ func.func @argument(%x: tensor<1x28x28x64xf32> {relax.name = "x"}, %w: tensor<3x
 // Where Winograd's transform makes a large weight larger still it is made anew in every call, from
 // panels of output channels with all taps of an input channel together.
 // CHECK-LABEL: func.func @large
-// CHECK: "relax.call_tir"(%x, %{{.*}}) {{.*}}tensor<16x512x3x3x32xf32>
+// CHECK: "relax.call_tir"(%x, %{{.*}}) {{.*}}tensor<32x512x3x3x16xf32>
 func.func @large(%x: tensor<1x7x7x512xf32> {relax.name = "x"}) -> tensor<1x7x7x512xf32> attributes {relax.attrs = {}} {
   %0 = "relax.dataflow"() ({
     %w = "relax.constant"() {value = dense<1.0> : tensor<3x3x512x512xf32>} : () -> tensor<3x3x512x512xf32>
