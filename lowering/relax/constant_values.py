@@ -1,7 +1,7 @@
 """What constants are worth: operators on constants computed by numpy while a graph is rewritten.
 
-Only what stands between a stored weight and its use: reshapes, transpositions and the arithmetic of
-normalisation.  `relax-fold-constant` computes everything else by compiling it.
+Only what stands between a stored weight and its use: reshapes, transpositions, zeros around it and
+the arithmetic of normalisation.  `relax-fold-constant` computes everything else by compiling it.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class ConstantValues:
                 return None
             with np.errstate(all="ignore"):
                 return np.asarray(_BINARY[name](left, right))
-        if name not in _UNARY and name not in _SHAPES and name != "permute_dims":
+        if name not in _UNARY and name not in _SHAPES and name not in _MOVES:
             return None
         array = self.of(operands[0])
         if array is None:
@@ -82,9 +82,23 @@ class ConstantValues:
         if name in _UNARY:
             with np.errstate(all="ignore"):
                 return np.asarray(_UNARY[name](array))
-        if name == "permute_dims":
-            return array.transpose(attributes_of(op)["axes"])
+        if name in _MOVES:
+            return _MOVES[name](array, attributes_of(op))
         return array.reshape(dims)
+
+
+def _padded(array: np.ndarray, attributes: Mapping[str, Any]) -> np.ndarray | None:
+    if attributes["pad_mode"] != "constant":
+        return None
+    widths = np.reshape(attributes["pad_width"], (-1, 2))
+    return np.pad(array, widths, constant_values=attributes["pad_value"])
+
+
+_MOVES: dict[str, Callable[[np.ndarray, Mapping[str, Any]], np.ndarray | None]] = {
+    "permute_dims": lambda array, attributes: array.transpose(attributes["axes"]),
+    "flip": lambda array, attributes: np.flip(array, attributes["axis"]),
+    "nn.pad": _padded,
+}
 
 
 def batch_norm_terms(

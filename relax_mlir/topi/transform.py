@@ -80,19 +80,13 @@ def _reshaped_indices(
 
 
 def _group(new: Sequence[PrimExpr], old: Sequence[PrimExpr]) -> tuple[int, int]:
-    """How many leading dimensions of each have equal products; all, where that is unknown."""
-    count_new = count_old = 1
-    while count_new <= len(new) and count_old <= len(old):
-        a, b = product(new[:count_new]), product(old[:count_old])
-        if same_size(a, b):
-            return count_new, count_old
-        known_a, known_b = as_int(a), as_int(b)
-        if known_a is None or known_b is None:
-            break
-        if known_a < known_b:
-            count_new += 1
-        else:
-            count_old += 1
+    """The fewest leading dimensions of each that have equal products; all, where none provably
+    have."""
+    news, olds = ([product(sizes[: i + 1]) for i in range(len(sizes))] for sizes in (new, old))
+    pairs = [(i, j) for i in range(len(new)) for j in range(len(old))]
+    for i, j in sorted(pairs, key=sum):
+        if same_size(news[i], olds[j]):
+            return i + 1, j + 1
     return len(new), len(old)
 
 

@@ -74,6 +74,12 @@ def _convolution(op: ir.Operation) -> float:
         math.prod(out) * math.prod(kernel) / kernel[attributes["kernel_layout"].find("O")]
     )
     lanes = out[-1]
+    if op.name.endswith("_transpose"):
+        # The outputs of every remainder by the strides are channels of one convolution.
+        strides = attributes["strides"]
+        phases = math.prod(layouts.per_dimension(strides, len(layout) - 2, "strides"))
+        multiply_adds /= phases * attributes["groups"]
+        lanes *= phases if layout[-1] == "C" else 1
     used = lanes / (math.ceil(lanes / _LANES) * _LANES) if lanes else 1.0
     return multiply_adds / (_PEAK * _SHARE.get(layout[-1], 0.1) * max(used, 1 / _LANES))
 
