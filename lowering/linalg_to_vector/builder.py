@@ -439,6 +439,11 @@ class Builder:
             return value
         return self.op("vector.broadcast", self.vector_type(lanes, value.type), [value])
 
+    def shuffle(self, pair: Sequence[ir.Value], lanes: Sequence[int]) -> ir.Value:
+        """A vector of lanes of two vectors of its type, those of the second behind the first's."""
+        attribute = ir.DenseI64ArrayAttr.get(list(lanes))
+        return self.op("vector.shuffle", pair[0].type, list(pair), {"mask": attribute})
+
     def fma(self, lhs: ir.Value, rhs: ir.Value, addend: ir.Value) -> ir.Value:
         return self.op("math.fma", addend.type, [lhs, rhs, addend])
 

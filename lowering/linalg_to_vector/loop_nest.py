@@ -206,6 +206,11 @@ class LoopNest:
         extent = self.extents[inner]
         return all(o.strides[outer] == o.strides[inner] * extent for o in self.operands)
 
+    def joined(self, outer: int, inner: int) -> LoopNest:
+        """The nest with both dimensions as one, whose steps are those of `inner`: for operands that
+        walk the two as one, and those that are not walked along it."""
+        return self._merge(outer, inner)
+
     def _merge(self, outer: int, inner: int) -> LoopNest:
         extents = list(self.extents)
         extents[inner] = extents[outer] * extents[inner]
@@ -380,7 +385,7 @@ def _operand(
     for position in reversed(range(type_.rank)):
         expr = map_.results[position]
         linear = linear_form(expr, rank)
-        if linear is None and quotients and type_.has_static_shape:
+        if linear is None and quotients and step.static is not None:
             rest, terms = take_quotients(expr)
             linear = linear_form(rest, rank)
             divided += [(dim, by, step * Extent(factor)) for dim, by, factor in terms]
@@ -394,6 +399,9 @@ def _operand(
         if linear[-1]:
             base.append(step * Extent(linear[-1]))
         step = step * _dim_extent(type_, value, position, expr, extents, symbols)
+    summed = _summed(divided)
+    if any((strides[dim] * Extent(by)).plus(factor) is None for dim, by, factor in summed):
+        return None  # split, it would not be strided
     return Operand(
         value,
         type_.element_type,
@@ -401,7 +409,7 @@ def _operand(
         tuple(base),
         dim_order=_dim_order(map_),
         coordinates=_coordinates(map_, type_),
-        quotients=_summed(divided),
+        quotients=summed,
     )
 
 

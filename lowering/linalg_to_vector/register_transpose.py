@@ -31,8 +31,8 @@ def transpose_vectors(b: Builder, rows: list[ir.Value]) -> list[ir.Value]:
             if row & block:
                 continue
             pair = [rows[row], rows[row + block]]
-            swapped[row] = _shuffle(b, pair, low)
-            swapped[row + block] = _shuffle(b, pair, high)
+            swapped[row] = b.shuffle(pair, low)
+            swapped[row + block] = b.shuffle(pair, high)
         rows = swapped
         block //= 2
     return rows
@@ -53,7 +53,7 @@ def interleave_vectors(b: Builder, rows: list[ir.Value]) -> list[ir.Value]:
                 lanes + position if of == row else kept[lane]
                 for lane, (of, position) in enumerate(places)
             ]
-            value = _shuffle(b, [value, rows[row]], lane_of)
+            value = b.shuffle([value, rows[row]], lane_of)
         made.append(value)
     return made
 
@@ -100,13 +100,8 @@ def _halved(
         for vector in (0, 1)
         for lane in range(half)
     ]
-    parts = [_shuffle(b, list(pair), [lane + offset for lane in low]) for offset in (0, half)]
+    parts = [b.shuffle(pair, [lane + offset for lane in low]) for offset in (0, half)]
     return combine(*parts)
-
-
-def _shuffle(b: Builder, pair: list[ir.Value], lanes: list[int]) -> ir.Value:
-    attribute = ir.DenseI64ArrayAttr.get(lanes)
-    return b.op("vector.shuffle", pair[0].type, pair, {"mask": attribute})
 
 
 def emit_transpose_tile(

@@ -21,6 +21,7 @@ SHAPES = {
     "dilated": Case((12, 12), 8, 32, (3, 3), (1, 1), (2, 2, 2, 2), (2, 2)),
     "pointwise, stride": Case((9, 9), 64, 32, (1, 1), (2, 2)),
     "grouped": Case((9, 9), 32, 64, (3, 3), padding=SAME3, groups=2),
+    "narrow groups": Case((9, 9), 24, 48, (3, 3), (2, 1), SAME3, groups=6),
     "odd channels": Case((7, 7), 6, 16, (3, 3), padding=SAME3),
     "few outputs": Case((7, 7), 16, 5, (3, 3), padding=SAME3),
     "depthwise": Case((9, 9), 32, 32, (3, 3), padding=SAME3, groups=32),

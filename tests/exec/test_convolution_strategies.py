@@ -47,8 +47,15 @@ SHAPES = {
     "depthwise, long": Case((30, 40), 16, 16, (7, 17), padding=(3, 8, 3, 8), groups=16),
     "depthwise, silu": Case((8, 8), 16, 16, (3, 3), padding=SAME3, groups=16, epilogue="bs"),
     "grouped": Case((9, 10), 24, 48, (3, 3), padding=SAME3, groups=4, epilogue="brm"),
+    "narrow groups": Case((9, 17), 64, 64, (3, 3), padding=SAME3, groups=16, epilogue="brm"),
+    "narrow groups, tail": Case((8, 9), 35, 21, (3, 2), (2, 1), SAME3, groups=7, epilogue="bs"),
+    "narrow groups, two": Case((8, 9), 16, 4, (3, 3), padding=SAME3, groups=2, batch=2),
+    "narrow groups, long": Case((1, 60), 12, 24, (1, 17), padding=(0, 8, 0, 8), groups=3),
+    "narrow groups, wide": Case((7, 8), 48, 12, (3, 3), (1, 1), SAME5, (2, 2), groups=4),
+    "narrow groups, pointwise": Case((6, 7), 32, 64, (1, 1), groups=16, epilogue="bm"),
     "grouped, pointwise": Case((6, 7), 24, 48, (1, 1), groups=3, epilogue="b"),
     "multiplier": Case((9, 10), 8, 16, (3, 3), padding=SAME3, groups=8),
+    "multiplier, not a power of two": Case((9, 10), 7, 21, (3, 3), (2, 2), SAME3, groups=7),
     "1-d": Case((33,), 6, 20, (5,), (2,), (2, 2), (1,), epilogue="bm"),
     "1-d, depthwise": Case((33,), 32, 32, (4,), (1,), (3, 0), (1,), groups=32),
     "3-d": Case((5, 6, 7), 4, 16, (3, 3, 3), (1, 2, 1), (1,) * 6, (1, 1, 1), epilogue="b"),
@@ -87,7 +94,9 @@ def test_random_shapes(seed: int) -> None:
     check(random_case(seed), seed)
 
 
-@pytest.mark.parametrize("name", ["same", "large weight", "depthwise", "images", "1-d"])
+@pytest.mark.parametrize(
+    "name", ["same", "large weight", "depthwise", "images", "1-d", "narrow groups, tail"]
+)
 def test_two_threads(name: str) -> None:
     check(SHAPES[name], target="llvm -num-cores=2")
 
@@ -316,19 +325,20 @@ def test_errors_of_winograd(kernel: int, stride: int, limit: float) -> None:
     check(case, constant=True, tolerance=limit)
 
 
-def test_images_of_any_size() -> None:
+@pytest.mark.parametrize("groups", [1, 4])
+def test_images_of_any_size(groups: int) -> None:
     """Batch and image sizes that are symbols: the same code for all."""
     n, h, w = (tir.Var(name, "int64") for name in "nhw")
     data = relax.Var("x", relax.TensorStructInfo([n, h, w, 12], "float32"))
     random_ = np.random.default_rng(0)
-    weight = (random_.standard_normal((3, 3, 12, 40)) / 10).astype(np.float32)
+    weight = (random_.standard_normal((3, 3, 12 // groups, 40)) / 10).astype(np.float32)
     builder = relax.BlockBuilder()
     with builder.function("main", [data]):
         with builder.dataflow():
             value = builder.emit(
                 op.nn.conv2d(
                     data, relax.const(weight), strides=[2, 1], padding=[1, 1, 1, 1],
-                    data_layout="NHWC", kernel_layout="HWIO",
+                    groups=groups, data_layout="NHWC", kernel_layout="HWIO",
                 )
             )  # fmt: skip
             result = builder.emit_output(builder.emit(op.nn.relu(value)))
@@ -337,7 +347,7 @@ def test_images_of_any_size() -> None:
     main = relax.VirtualMachine(executable, relax_mlir.cpu())["main"]
     for batch, height, width in ((1, 9, 23), (2, 1, 1), (3, 2, 17), (1, 12, 8)):
         x = random_.standard_normal((batch, height, width, 12)).astype(np.float32)
-        case = Case((height, width), 12, 40, (3, 3), (2, 1), SAME3, batch=batch)
+        case = Case((height, width), 12, 40, (3, 3), (2, 1), SAME3, groups=groups, batch=batch)
         expected = np.maximum(reference(case, x, weight), 0)
         np.testing.assert_allclose(main(x).numpy(), expected, atol=1e-5)
 

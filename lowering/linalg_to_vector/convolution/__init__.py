@@ -14,6 +14,8 @@ in any order; what counts are strides:
              order they lie in memory; anything else is laid out in panels in the call.
   depthwise  `f` is contiguous in the output, the data and the weight (NHWC with one channel a
              group, weight HW1C).
+  narrow     groups of fewer outputs than a vector has lanes, as many of them together as it holds
+             (depthwise with a multiplier, too).
 Winograd convolutions are chains of transforms around products (`winograd_matching.py`; along one
 axis, `winograd_1d_matching.py`), and each chain is emitted as one nest.
 Convolutions without a window (1x1, stride 1, not padded) are matrix products.

@@ -55,6 +55,8 @@ those of the channels before."""
 _TRANSFORM_REGISTERS, _MOST_IN_REGISTERS = 7, 8
 
 _MAX_PIXELS = 14
+# Products of one output position that may be unrolled for as many positions as hide their latency.
+_UNROLLED_PRODUCTS = 48
 VECTOR_COUNTS = (1, 2, 3, 4)
 """Vectors of output channels that a register tile may have."""
 # Output positions of a row of unknown length that are computed at once.
@@ -170,13 +172,14 @@ def positions(conv: Convolution) -> int:
     return count
 
 
-def depthwise_pixels(conv: Convolution, target: CPUTarget) -> int:
-    """Output positions of a row that a depthwise convolution computes at once: accumulators, the
-    weights of a row of taps and a vector of data fill the registers; long rows of taps, which are
-    unrolled, get shorter tiles."""
-    taps = conv.row_taps or 1
-    free = target.vector_registers - 2 - min(taps, target.vector_registers // 3)
-    return max(1, min(_MAX_PIXELS, free, max(4, 100 // taps)))
+def depthwise_pixels(conv: Convolution, target: CPUTarget, channels: int = 1) -> int:
+    """Output positions of a row that a convolution by groups of so many channels computes at once:
+    accumulators, the weights of a row of taps and a vector of data fill the registers; long rows of
+    taps, which are unrolled, get shorter tiles."""
+    products = (conv.row_taps or 1) * channels
+    free = target.vector_registers - 2 - min(products, target.vector_registers // 3)
+    least = CHAINS if 1 < channels and products <= _UNROLLED_PRODUCTS else 4
+    return max(1, min(_MAX_PIXELS, free, max(least, 100 // products)))
 
 
 def winograd_chunk_rows(

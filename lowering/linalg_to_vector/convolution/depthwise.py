@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from relax_mlir.lowering.linalg_to_vector.builder import Builder, Index
+from relax_mlir.lowering.linalg_to_vector.builder import Builder, FlatView, Index
 from relax_mlir.lowering.linalg_to_vector.contraction.matching import Contraction
 from relax_mlir.lowering.linalg_to_vector.contraction.micro_kernel import MicroKernel, Tile
 from relax_mlir.lowering.linalg_to_vector.convolution.cost import depthwise_pixels
@@ -18,7 +18,7 @@ from relax_mlir.lowering.linalg_to_vector.convolution.matching import Convolutio
 from relax_mlir.lowering.linalg_to_vector.cpu_target import CPUTarget
 from relax_mlir.mlir import ir
 
-__all__ = ["emit_depthwise"]
+__all__ = ["DepthwiseKernel", "emit_depthwise", "row_tile"]
 
 # Rows of more taps become a loop.
 _UNROLLED_TAPS = 15
@@ -46,12 +46,12 @@ def emit_depthwise(
 
     def tile(place: Place, position: Index, size: int, selected: Selected) -> None:
         window = conv.windows[-1] if conv.windows else None
-        kernel = _DepthwiseKernel(
+        kernel = DepthwiseKernel(
             b, contraction, place.accesses, lanes, initial, place.taps, window, selected
         )
 
         def vector(column: Index, active: Index | None) -> None:
-            kernel.emit(_tile(conv, place, loops, position, size, column, active))
+            kernel.emit(row_tile(conv, place, loops, position, size, column, active))
 
         whole = b.round_down(channels, lanes)
         with b.loop(0, whole, lanes) as column:
@@ -66,7 +66,7 @@ def emit_depthwise(
     loops.over(list(conv.outer), place, lambda image: loops.rows(image, row))
 
 
-def _tile(
+def row_tile(
     conv: Convolution,
     place: Place,
     loops: WindowLoops,
@@ -75,6 +75,7 @@ def _tile(
     column: Index,
     active: Index | None,
 ) -> Tile:
+    """`size` output positions of a row times a vector of channels."""
     weight = place.accesses[conv.weight]
     assert weight.view is not None
     taps = [w.tap for w in conv.windows if w.tap is not None]
@@ -95,7 +96,7 @@ def _tile(
 
 
 @dataclass
-class _DepthwiseKernel(MicroKernel):
+class DepthwiseKernel(MicroKernel):
     """Tiles of output positions times one vector of channels.
 
     ranges: the bounds of the loops over taps of all axes but the row's; window: that of the row;
@@ -112,7 +113,7 @@ class _DepthwiseKernel(MicroKernel):
         start = self._start_row(tile, self.empty()) * tile.rows
         a = self.accesses[con.a]
         stride = 0 if con.row is None else a.strides[con.row]
-        first = b.add(b.add(a.base, b.mul(tile.row, stride)), tile.column)
+        first = b.add(b.add(a.base, b.mul(tile.row, stride)), self._first_channel(tile))
         return self._tap_loops(tile, 0, first, tile.b_base, start, masks[0])
 
     def _tap_loops(
@@ -155,33 +156,52 @@ class _DepthwiseKernel(MicroKernel):
         a_tap, b_tap = (a.strides[con.k[level]], tile.b_k_strides[level]) if has_taps else (0, 0)
         a_row: Index = 0 if con.row is None else a.strides[con.row]
 
-        def datum(row: int, tap: Index) -> ir.Value:
+        def data(row: int, tap: Index) -> list[ir.Value]:
             at = b.add(b.add(a_at, b.mul(row, a_row)), b.mul(tap, a_tap))
-            return self._promote(b.load(view, at, self.lanes, mask))
+            return self._data(view, at, mask)
 
-        def weight(tap: Index) -> ir.Value:
-            at = b.add(b_at, b.mul(tap, b_tap))
-            return self._promote(b.load(tile.b_view, at, self.lanes, mask))
+        def factors(tap: Index) -> list[ir.Value]:
+            return self._factors(tile.b_view, b.add(b_at, b.mul(tap, b_tap)), mask)
 
         if taps > _UNROLLED_TAPS and self.selected is None:
 
             def step(tap: Index, carried: list[ir.Value]) -> list[ir.Value]:
-                factor = weight(tap)
+                found = factors(tap)
                 return [
-                    self.multiply(datum(row, tap), factor, value)
+                    self._products(data(row, tap), found, value)
                     for row, value in enumerate(carried)
                 ]
 
             return b.carried_loop(0, taps, 1, values, step)
-        weights: dict[int, ir.Value] = {}
+        weights: dict[int, list[ir.Value]] = {}
         results = list(values)
         for pairs in self._by_datum(tile.rows, taps).values():
-            value = datum(*pairs[0])
+            found = data(*pairs[0])
             for row, tap in pairs:
                 if tap not in weights:
-                    weights[tap] = weight(tap)
-                results[row] = self.multiply(value, weights[tap], results[row])
+                    weights[tap] = factors(tap)
+                results[row] = self._products(found, weights[tap], results[row])
         return results
+
+    def _first_channel(self, tile: Tile) -> Index:
+        """Where the data of a tile begin in a position's channels."""
+        return tile.column
+
+    def _data(self, view: FlatView, at: Index, mask: ir.Value | None) -> list[ir.Value]:
+        """What the weights of a position are multiplied by: a vector for each channel of a
+        group."""
+        return [self._promote(self.b.load(view, at, self.lanes, mask))]
+
+    def _factors(self, view: FlatView, at: Index, mask: ir.Value | None) -> list[ir.Value]:
+        """The weights of a tap: a vector for each channel of a group."""
+        return [self._promote(self.b.load(view, at, self.lanes, mask))]
+
+    def _products(
+        self, data: list[ir.Value], factors: list[ir.Value], value: ir.Value
+    ) -> ir.Value:
+        for left, right in zip(data, factors, strict=True):
+            value = self.multiply(left, right, value)
+        return value
 
     def _by_datum(self, rows: int, taps: int) -> dict[int, list[tuple[int, int]]]:
         """The rows and taps that meet at each element of the data, in memory order."""

@@ -18,6 +18,10 @@ from relax_mlir.lowering.linalg_to_vector.convolution.grouped import (
     suits_groups,
 )
 from relax_mlir.lowering.linalg_to_vector.convolution.matching import Convolution
+from relax_mlir.lowering.linalg_to_vector.convolution.narrow_groups import (
+    emit_narrow_groups,
+    narrow_groups,
+)
 from relax_mlir.lowering.linalg_to_vector.convolution.pooling import emit_pooling
 from relax_mlir.lowering.linalg_to_vector.cpu_target import CPUTarget
 from relax_mlir.lowering.linalg_to_vector.loop_nest import ZERO
@@ -39,8 +43,11 @@ def emit_convolution(
     """
     kind = suits_groups(conv, target, initial, positions(conv))
     emit = emit_depthwise if conv.depthwise else emit_direct
+    narrow = narrow_groups(conv, target)
     if kind is not None:
         emit = partial(emit_grouped_direct, kind=kind)
+    elif narrow is not None:
+        emit = partial(emit_narrow_groups, groups=narrow)
     if conv.combiner is not None:
         emit = emit_pooling
 
