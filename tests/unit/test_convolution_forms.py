@@ -48,6 +48,28 @@ def test_bilinear_algorithms(output: int, taps: int, stride: int) -> None:
     assert algorithm.reach == (output - 1) * stride + taps
 
 
+@pytest.mark.parametrize(
+    ("output", "taps", "stride", "runs"),
+    [(4, 3, 1, 1), (2, 3, 1, 1), (4, 5, 1, 1), (4, 3, 2, 1), (4, 7, 2, 1), (4, 7, 1, 2)],
+)
+def test_first_products_are_an_algorithm_for_fewer_positions(
+    output: int, taps: int, stride: int, runs: int
+) -> None:
+    algorithm = bilinear(output, taps, stride, runs)
+    random = np.random.default_rng(output * 10 + taps)
+    x, w = random.standard_normal(algorithm.reach), random.standard_normal(taps)
+    for positions in range(1, output):
+        a, b = algorithm.part(positions)
+        used = algorithm.products_for(positions)
+        assert used < algorithm.products and a.shape == (positions, used)
+        expected = [x[i * stride : i * stride + taps] @ w for i in range(positions)]
+        got = a @ ((algorithm.g[:used] @ w) * (b @ x))
+        np.testing.assert_allclose(got, expected, atol=1e-11)
+        # What lies beyond the positions is not read.
+        assert not b[:, (positions - 1) * stride + taps :].any()
+    assert algorithm.products_for(output) == algorithm.products
+
+
 def test_strides_of_algorithms() -> None:
     with pytest.raises(Error, match="winograd: strides 1 and 2 are known, given 3"):
         bilinear(2, 3, 3)

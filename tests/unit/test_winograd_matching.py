@@ -69,6 +69,48 @@ def test_a_chain(function: ir.Operation) -> None:
         assert axis.a.shape == (2, 4) and axis.b.shape == (4, 4)
 
 
+def _tiled(
+    sizes: tuple[int, int], output: int, stride: int, weight: int
+) -> relax_mlir.tir.PrimFunc:
+    """3x3 with tiles of `output` positions, which do not divide these sizes."""
+    algorithm = topi.nn.bilinear(output, 3, stride)
+    height, width = (size * stride for size in sizes)
+    x = te.placeholder((1, height, width, 16), "float32", name="x")
+    w = te.placeholder((weight, weight, 16, 16), "float32", name="w")
+    y = topi.nn.conv2d_winograd_nhwc(x, w, (1, 1), algorithm, algorithm, sizes)
+    module = relax_mlir.IRModule({"main": te.create_prim_func([x, w, y])})
+    return PassPipeline("tir-to-linalg")(module)["main"]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "output", "stride", "parts"),
+    [
+        ((7, 14), 4, 1, [(2, 3, 5, 5), (4, 2, 4, 4)]),
+        ((13, 7), 4, 1, [(4, 1, 3, 3), (2, 3, 5, 5)]),
+        ((7, 14), 4, 2, [(2, 3, 7, 7), (4, 2, 5, 5)]),
+        ((5, 8), 2, 1, [(3, 1, 3, 3), (4, 2, 4, 4)]),
+    ],
+)
+def test_the_last_tile_needs_fewer_products(
+    sizes: tuple[int, int], output: int, stride: int, parts: list[tuple[int, int, int, int]]
+) -> None:
+    products = topi.nn.bilinear(output, 3, stride).products
+    lowered = _tiled(sizes, output, stride, products)
+    with lowered.operation.context:
+        (found,) = _matches(lowered.operation)
+    for axis, size, (tiles, rest, used, in_a) in zip(
+        (found.rows, found.columns), sizes, parts, strict=True
+    ):
+        assert (axis.tiles, axis.length, axis.output) == (tiles, size, output)
+        if size % output == 0:
+            assert axis.last is None and axis.used_by_all == products
+            continue
+        assert axis.last is not None
+        assert axis.last.a.shape == (rest, in_a) and axis.last.b.shape[0] == used
+        assert (axis.whole, axis.used_by_all) == (tiles - 1, used)
+        assert axis.last.b.shape[1] == (rest - 1) * stride + 3
+
+
 def test_a_weight_transformed_in_the_call(in_call: ir.Operation) -> None:
     (found,) = _matches(in_call)
     x, w, y = in_call.regions[0].blocks[0].arguments

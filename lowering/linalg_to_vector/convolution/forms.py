@@ -264,30 +264,37 @@ def _winograd(
     elements = count * shape.channels
     chunk = winograd_chunk_rows(tiles_h, tiles_w, elements, shape.outputs, target)
     chunks = -(-tiles_h // chunk)
-    compute = count * tiles * ((shape.channels + 2) * out + _TRANSFORM * (into + out))
+    made = _products_along(columns, shape.output[1])
+    made *= _products_along(rows, shape.output[0]) if chunks == 1 else tiles_h * rows.products
+    compute = made * ((shape.channels + 2) * out + _TRANSFORM * (into + out))
     weight, exposed = elements * shape.outputs * 4, _EXPOSED
     groups = register_groups(columns.products, tiles, target) if in_call else []
     counts = VECTOR_COUNTS[: 1 if groups else _VECTORS_IN_CALL] if in_call else VECTOR_COUNTS
     panel = panel_width(min(tiles, 14), shape.outputs, weight, target, counts)
-    if groups:
-        made = rows.products * (columns.products + len(groups) * columns.taps)
-        blocks = -(-shape.channels // SUMMED_IN_REGISTERS)
-        compute += _IN_REGISTERS * made * shape.channels * out
-        compute += _BLOCK_OF_SUMS * count * tiles * out * blocks
+    if in_call:
         weight, exposed = _weight_bytes(shape), _EXPOSED_AHEAD
-    elif in_call:
-        block = winograd_weight_block(
-            rows.products, columns.products, shape.channels, panel or 2 * lanes, chunk * tiles_w,
-            target,
-        )  # fmt: skip
-        blocks = -(-shape.channels // block.channels)
-        made = _LARGE_BLOCK if chunk * tiles_w > FEW_TILES else _SMALL_BLOCK
-        compute += made * elements * out * chunks
-        compute += _BLOCK_OF_SUMS * count * tiles * out * blocks
-        weight, exposed = _weight_bytes(shape), _EXPOSED_AHEAD
+        if groups:
+            factors = rows.products * (columns.products + len(groups) * columns.taps)
+            compute += _IN_REGISTERS * factors * shape.channels * out
+            block = SUMMED_IN_REGISTERS
+        else:
+            block = winograd_weight_block(
+                rows.products, columns.products, shape.channels, panel or 2 * lanes,
+                chunk * tiles_w, target,
+            ).channels  # fmt: skip
+            each = _LARGE_BLOCK if chunk * tiles_w > FEW_TILES else _SMALL_BLOCK
+            compute += each * elements * out * chunks
+        compute += _BLOCK_OF_SUMS * made * out * -(-shape.channels // block)
     cost = _with_reading(compute, weight * chunks, exposed)
     error = winograd_error((rows.points, columns.points), shape.channels)
     return Form(panel, cost, rows, columns, in_call, error)
+
+
+def _products_along(algorithm: Bilinear, length: int) -> int:
+    """The products of all tiles of an axis of so many output positions."""
+    whole, rest = divmod(length, algorithm.output)
+    last = algorithm.products_for(rest) if rest else 0
+    return whole * algorithm.products + last
 
 
 def _winograd_1d(

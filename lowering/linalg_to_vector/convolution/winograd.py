@@ -44,12 +44,11 @@ class _TransformedWeight(WinogradPanels):
         self, chunk: Chunk, products: Products, factors: FlatView, masks: list[ir.Value | None]
     ) -> None:
         b, win = self.b, self.win
-        tiles = chunk.rows * win.columns.tiles
-        largest = self.largest_piece(tiles, len(masks))
-        pieces = len(even_pieces(tiles, largest))
         block = self.sum_block()
         row = win.panel or win.outputs
-        with b.loop(0, self.win.count) as number:
+        for number, tiles in self.each_product(chunk, range(win.rows.products)):
+            largest = self.largest_piece(tiles, len(masks))
+            pieces = len(even_pieces(tiles, largest))
             start = self._start(products.first, number)
             for piece in self.pieces(number, tiles, largest):
                 ahead = self._ahead(piece.order, pieces, len(masks))

@@ -15,6 +15,7 @@ from relax_mlir.mlir import ir
 __all__ = [
     "ChainMatcher",
     "Mismatch",
+    "PartOfTile",
     "WinogradAxis",
     "dims_of",
     "is_product",
@@ -29,10 +30,24 @@ _PRODUCT = ["arith.addf", "arith.mulf", "linalg.yield"]
 
 
 @dataclass(frozen=True)
+class PartOfTile:
+    """The matrices of a tile of fewer output positions than the others have, which needs only the
+    first of the products, as many as `a` has columns."""
+
+    a: np.ndarray
+    b: np.ndarray
+
+    @property
+    def products(self) -> int:
+        return self.a.shape[1]
+
+
+@dataclass(frozen=True)
 class WinogradAxis:
     """One axis: `size` elements of data after `low` zeros, tiles `step` apart.
 
     a: outputs of a tile x products; b: products x elements that a tile reads.
+    last: the matrices of the last tile, if they are others.
     """
 
     a: np.ndarray
@@ -42,6 +57,7 @@ class WinogradAxis:
     size: int
     low: int
     length: int
+    last: PartOfTile | None = None
 
     @property
     def output(self) -> int:
@@ -51,6 +67,16 @@ class WinogradAxis:
     @property
     def products(self) -> int:
         return self.b.shape[0]
+
+    @property
+    def whole(self) -> int:
+        """The tiles that have all positions and products."""
+        return self.tiles if self.last is None else self.tiles - 1
+
+    @property
+    def used_by_all(self) -> int:
+        """The products, the first ones, that all tiles need; the others the last does without."""
+        return self.products if self.last is None else self.last.products
 
 
 class Mismatch(Exception):
@@ -185,8 +211,9 @@ def step_of(line: ir.AffineExpr, tile: ir.AffineExpr) -> int:
     raise Mismatch
 
 
-def static_sizes(buffer: ir.Value, first: int) -> list[int]:
-    """The sizes of a buffer from a dimension on, which have to be known."""
+def static_sizes(buffer: ir.Value, first: int, count: int | None = None) -> list[int]:
+    """The sizes of a buffer from a dimension on, or of `count`, which have to be known."""
     type_ = ir.MemRefType(buffer.type)
-    require(not any(type_.is_dynamic_dim(i) for i in range(first, type_.rank)))
-    return list(type_.shape)[first:]
+    last = type_.rank if count is None else first + count
+    require(not any(type_.is_dynamic_dim(i) for i in range(first, last)))
+    return list(type_.shape)[first:last]

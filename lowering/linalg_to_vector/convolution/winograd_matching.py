@@ -9,7 +9,9 @@ The chain, each link the only reader of the temporary before it, is what
     R[y, q, n, th, tw, o] += A[y, p]    * M[p, q, n, th, tw, o]
     out[n, h, w, o]       += A'[w mod m', q] * R[h mod m, q, n, h / m, w / m', o]
 
-with matrices that the program makes of constants, and the weight also in panels
+with matrices that the program makes of constants.  Where the tiles do not divide an axis, the last
+of them, for fewer positions, has matrices of its own, which follow those of the others: `p` is
+`p + (th / (tiles - 1)) * P` then for B, and so on.  The weight may also be in panels
 `weight[o / W, p, q, c, o mod W]`.  The weight may be made by two more,
 
     S[p, s, c, o]         += G[p, r]    * taps[r, s, c, o]
@@ -21,6 +23,7 @@ convolution.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,6 +33,7 @@ from relax_mlir.lowering.linalg_to_vector.convolution.padding import Padding, fi
 from relax_mlir.lowering.linalg_to_vector.convolution.winograd_chain import (
     ChainMatcher,
     Mismatch,
+    PartOfTile,
     WinogradAxis,
     dims_of,
     is_product,
@@ -97,52 +101,90 @@ class _Weight:
     transform: WeightTransform | None = None
 
 
+@dataclass(frozen=True)
+class _TiledAxis:
+    """`tiles` of `products` products, `step` apart, whose data a matrix transforms; if it has twice
+    as many rows, these are those of the last tile."""
+
+    matrix: np.ndarray
+    step: int
+    tiles: int
+    products: int
+
+    @property
+    def has_last(self) -> bool:
+        return self.tiles > 1 and self.matrix.shape[0] == 2 * self.products
+
+    def last_tile(self, tile: ir.AffineExpr) -> ir.AffineExpr:
+        """What is one for the last tile, zero for the others."""
+        return ir.AffineExpr.get_floor_div(tile, max(1, self.tiles - 1))
+
+    def with_output(self, a: np.ndarray, output: int, sizes: tuple[int, int, int]) -> WinogradAxis:
+        """The axis with the matrix that transforms products back, to `output` positions of a tile.
+        sizes: elements of data, zeros before them, and output positions."""
+        size, low, length = sizes
+        b, rest = self.matrix, length - (self.tiles - 1) * output
+        require(self.step >= 1 and a.shape[1] == self.products and 0 < rest <= output)
+        last = None
+        if self.has_last:
+            own = a[output : output + rest]
+            require(len(own) == rest and bool(own.any()))
+            used = int(np.flatnonzero(own.any(axis=0))[-1]) + 1
+            data = b[self.products :][:used]
+            require(bool(data.any()))
+            read = int(np.flatnonzero(data.any(axis=0))[-1]) + 1
+            last = PartOfTile(own[:, :used], data[:, :read])
+        require(b.shape[0] == self.products * (1 if last is None else 2))
+        a, b = a[:output], b[: self.products]
+        require(a.shape[0] == output)
+        return WinogradAxis(a, b, self.step, self.tiles, size, low, length, last)
+
+
 class _Matcher(ChainMatcher):
     def match(self) -> Winograd:
         rows_in = self.first
         require(is_product(rows_in, 6))
-        b_rows, step_h = self._input(rows_in, 0)
+        rows = self._input(rows_in, 0)
         columns_in = self.next(rows_in)
         require(is_product(columns_in, 7))
-        b_columns, step_w = self._input(columns_in, 1)
+        columns = self._input(columns_in, 1)
         product = self.next(columns_in)
         weight = self._weight(product)
         rows_out = self.next(product)
         require(is_product(rows_out, 7))
         maps = maps_of(rows_out)
         dims = dims_of(7)
-        require(maps[0] == map_of(7, [dims[0], dims[6]]))
         require(maps[1] == map_of(7, [dims[6], *dims[1:6]]) and maps[2] == map_of(7, dims[:6]))
         a_rows = self.matrix(rows_out)
+        output = a_rows.shape[0] // (2 if rows.has_last else 1)
+        at = maps[0].results[0]
+        require(maps[0] == map_of(7, [at, dims[6]]))
+        require(is_of_tile(at, dims[0], rows.last_tile(dims[3]), output) == rows.has_last)
         last = self.next(rows_out)
-        a_columns = self._output(last, a_rows.shape[0])
+        a_columns, width = self._output(last, output, columns)
         for op in list(self.members):
             self.matrices.append(self.fill(op))
         padding = find_padding(rows_in.operands[1], rows_in, self.uses)
-        return self._result(
-            (a_rows, b_rows, step_h), (a_columns, b_columns, step_w), weight, padding, last
-        )
+        axes = ((rows, a_rows, output), (columns, a_columns, width))
+        return self._result(axes, weight, padding, last)
 
     def _result(
         self,
-        rows: tuple[np.ndarray, np.ndarray, int],
-        columns: tuple[np.ndarray, np.ndarray, int],
+        tiled: Sequence[tuple[_TiledAxis, np.ndarray, int]],
         weight: _Weight,
         padding: Padding | None,
         last: ir.Operation,
     ) -> Winograd:
-        rows_in, columns_in = self.order[:2]
-        data = rows_in.operands[1] if padding is None else padding.source
+        data = self.order[0].operands[1] if padding is None else padding.source
         shape = static_sizes(data, 1)
         out = last.operands[2]
         lengths = static_sizes(out, 1)
-        tiles = list(ir.MemRefType(columns_in.operands[2].type).shape)[3:5]
         lows = (0, 0, 0, 0) if padding is None else padding.low
         require(lows[0] == 0 and lows[3] == 0)
-        axes: list[WinogradAxis] = []
-        for i, (a, b, step) in enumerate((rows, columns)):
-            require(step >= 1 and a.shape[1] == b.shape[0])
-            axes.append(WinogradAxis(a, b, step, tiles[i], shape[i], lows[i + 1], lengths[i]))
+        axes = [
+            axis.with_output(a, output, (shape[i], lows[i + 1], lengths[i]))
+            for i, (axis, a, output) in enumerate(tiled)
+        ]
         borders = () if padding is None else padding.members
         read = [data, weight.value]
         require(not any(self.uses.may_overlap(out, value) for value in read))
@@ -156,8 +198,8 @@ class _Matcher(ChainMatcher):
 
     # Links
 
-    def _input(self, op: ir.Operation, axis: int) -> tuple[np.ndarray, int]:
-        """A transform of the data along an axis: the matrix, and from tile to tile."""
+    def _input(self, op: ir.Operation, axis: int) -> _TiledAxis:
+        """A transform of the data along an axis."""
         count = 6 + axis
         dims, maps = dims_of(count), maps_of(op)
         tap, line = dims[count - 1], maps[1].results[1 + 2 * axis]
@@ -168,9 +210,14 @@ class _Matcher(ChainMatcher):
             expected = [dims[1], place, dims[3], dims[4]]
         else:
             expected = [dims[0], dims[2], dims[3], place, dims[5]]
-        require(maps[0] == map_of(count, [dims[axis], tap]))
         require(maps[1] == map_of(count, expected) and maps[2] == map_of(count, dims[:-1]))
-        return self.matrix(op), step
+        products, tiles = (static_sizes(op.operands[2], i, 1)[0] for i in (axis, 2 + 2 * axis))
+        tiled = _TiledAxis(self.matrix(op), step, tiles, products)
+        at = maps[0].results[0]
+        require(maps[0] == map_of(count, [at, tap]))
+        has_last = is_of_tile(at, dims[axis], tiled.last_tile(tile), tiled.products)
+        require(has_last == tiled.has_last)
+        return tiled
 
     def _weight(self, op: ir.Operation) -> _Weight:
         """The weight of the products, as it is before the operations that transform it."""
@@ -228,17 +275,42 @@ class _Matcher(ChainMatcher):
         self.weight_members += [self.fill(maker), maker]
         return maker
 
-    def _output(self, op: ir.Operation, output_h: int) -> np.ndarray:
+    def _output(
+        self, op: ir.Operation, output_h: int, columns: _TiledAxis
+    ) -> tuple[np.ndarray, int]:
+        """The matrix of the last operation, and the columns of a tile."""
         require(is_product(op, 5))
         a = self.matrix(op)
         dims, maps = dims_of(5), maps_of(op)
         n, h, w, o, q = dims
-        width = a.shape[0]
+        width = divisor_of(maps[1].results[4])
         inside_h, inside_w = (
             ir.AffineExpr.get_mod(h, output_h),
             ir.AffineExpr.get_mod(w, width),
         )
         tiles = [ir.AffineExpr.get_floor_div(h, output_h), ir.AffineExpr.get_floor_div(w, width)]
-        require(maps[0] == map_of(5, [inside_w, q]) and maps[2] == map_of(5, [n, h, w, o]))
+        at = maps[0].results[0]
+        require(maps[0] == map_of(5, [at, q]) and maps[2] == map_of(5, [n, h, w, o]))
+        # Of two tiles each position has a row of its own.
+        every = columns.has_last and columns.tiles == 2 and at == w
+        last = columns.last_tile(tiles[1])
+        require(every or is_of_tile(at, inside_w, last, width) == columns.has_last)
         require(maps[1] == map_of(5, [inside_h, q, n, *tiles, o]))
-        return a
+        return a, width
+
+
+def divisor_of(tile: ir.AffineExpr) -> int:
+    """By what a position is divided to get its tile."""
+    require(isinstance(tile, ir.AffineFloorDivExpr))
+    require(isinstance(tile.rhs, ir.AffineConstantExpr) and tile.rhs.value > 0)
+    return tile.rhs.value
+
+
+def is_of_tile(found: ir.AffineExpr, row: ir.AffineExpr, last: ir.AffineExpr, rows: int) -> bool:
+    """Whether an index is `row`, and for the last tile `row + rows`; raises Mismatch if it is
+    neither that nor `row` for all tiles."""
+    if found == row:
+        return False
+    behind = last * rows
+    require(found == behind + row or found == row + behind)
+    return True

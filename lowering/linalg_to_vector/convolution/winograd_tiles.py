@@ -8,12 +8,16 @@ stored.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from relax_mlir.lowering.linalg_to_vector.builder import Builder, FlatView, Index
 from relax_mlir.lowering.linalg_to_vector.convolution.linear_map import LinearMap
+from relax_mlir.lowering.linalg_to_vector.convolution.winograd_chain import (
+    PartOfTile,
+    WinogradAxis,
+)
 from relax_mlir.lowering.linalg_to_vector.convolution.winograd_matching import Winograd
 from relax_mlir.lowering.linalg_to_vector.convolution.winograd_output import (
     Piece,
@@ -29,6 +33,21 @@ from relax_mlir.lowering.linalg_to_vector.summation import longest_of_transforme
 from relax_mlir.mlir import ir
 
 __all__ = ["Chunk", "Factors", "Products", "WinogradTiles"]
+
+
+@dataclass(frozen=True)
+class Place:
+    """A tile: its row and column among those of the image, and its row among those of its chunk.
+
+    last: whether it is in the last row and the last column, with matrices of their own.
+    border: whether it may read beyond the image, or reach over the end of the output.
+    """
+
+    row: Index
+    column: Index
+    line: Index
+    last: tuple[bool, bool] = (False, False)
+    border: bool = False
 
 
 @dataclass(frozen=True)
@@ -114,11 +133,46 @@ class WinogradTiles(WinogradEmitter):
         start = b.mul(b.floordiv(channel, block), self.win.count * self.data_plane)
         return b.add(start, b.mod(channel, block))
 
-    # The data
+    # Tiles and products
 
-    def transform_data(self, chunk: Chunk, low: Index, high: Index) -> None:
-        whole = (inside(self.win.rows), inside(self.win.columns))
-        self._each_tile(chunk, low, high, whole, self.data_block, partial(self._tile, chunk))
+    def tile_rows(self, chunk: Chunk, products: range) -> list[tuple[range, int]]:
+        """Which of some rows of products how many rows of tiles of a chunk have.  Those that the
+        last row does without are not computed for it, if it is known to be in the chunk."""
+        axis = self.win.rows
+        whole = chunk.rows if chunk.rows < axis.tiles else axis.whole
+        return _with_tiles(products, axis.used_by_all, chunk.rows, whole)
+
+    def tile_columns(self, products: range) -> list[tuple[range, int]]:
+        """Which of some columns of products how many columns of tiles have."""
+        axis = self.win.columns
+        return _with_tiles(products, axis.used_by_all, axis.tiles, axis.whole)
+
+    def each_product(self, chunk: Chunk, rows: range) -> Iterator[tuple[Index, int]]:
+        """Loops over the products of some rows, in the order of the weight: their number, and how
+        many tiles have them."""
+        b, every = self.b, self.win.columns.products
+        for part, lines in self.tile_rows(chunk, rows):
+            with b.loop(part.start, part.stop) as row:
+                for columns, across in self.tile_columns(range(every)):
+                    with b.loop(columns.start, columns.stop) as column:
+                        yield b.add(b.mul(row, every), column), lines * across
+
+    def _matrices(self, place: Place) -> list[PartOfTile | WinogradAxis]:
+        """What has the matrices of a tile, for rows and columns."""
+        return [
+            axis.last if is_last and axis.last is not None else axis
+            for axis, is_last in zip((self.win.rows, self.win.columns), place.last, strict=True)
+        ]
+
+    def _offsets(self, place: Place, size: int) -> list[Index]:
+        """Where a tile is in each column of products, of `size` elements a tile: the tiles that
+        have a product are together."""
+        b, products = self.b, self.win.columns.products
+        return [
+            b.mul(b.add(b.mul(place.line, across), place.column), size)
+            for columns, across in self.tile_columns(range(products))
+            for _ in columns
+        ]
 
     def _each_tile(
         self,
@@ -126,45 +180,70 @@ class WinogradTiles(WinogradEmitter):
         low: Index,
         high: Index,
         whole: tuple[tuple[int, int], tuple[int, int]],
-        size: int | Index,
-        write: Callable[[Index, Index, Index, bool], None],
+        write: Callable[[Place], None],
     ) -> None:
-        """Loop over the tiles of some rows of a chunk: `write(row, column, place, border)` gets
-        where a tile is in the image, and its place among those of the chunk, `size` elements each.
-        The rows and columns that are `whole` are written apart from those at the border."""
+        """Loop over the tiles of some rows of a chunk.  The rows and columns that are `whole` are
+        written apart from those at the border, and from the last ones."""
         b, win = self.b, self.win
-        with b.loop(low, high) as row, b.loop(0, win.columns.tiles) as column:
-            at_row = b.add(chunk.row, row)
+        with b.loop(low, high) as line, b.loop(0, win.columns.tiles) as column:
+            place = Place(b.add(chunk.row, line), column, line)
             inside = b.all_of(
                 [
-                    *conditions_between(b, at_row, whole[0], win.rows.tiles),
+                    *conditions_between(b, place.row, whole[0], win.rows.tiles),
                     *conditions_between(b, column, whole[1], win.columns.tiles),
                 ]
             )
-            place = b.mul(b.add(b.mul(row, win.columns.tiles), column), size)
-            arguments = (at_row, column, place)
-            b.when(inside, lambda: write(*arguments, False), lambda: write(*arguments, True))
+            border = replace(place, border=True)
+            b.when(inside, lambda: write(place), lambda: self._at_border(border, write))
 
-    def _tile(self, chunk: Chunk, row: Index, column: Index, to: Index, border: bool) -> None:
+    def _at_border(self, place: Place, write: Callable[[Place], None]) -> None:
+        """Write a tile as what it is, one of the last or not."""
+        b, win = self.b, self.win
+
+        def in_row(is_last: bool) -> None:
+            if win.columns.last is None:
+                write(replace(place, last=(is_last, False)))
+                return
+            b.when(
+                b.at_least(place.column, win.columns.whole),
+                lambda: write(replace(place, last=(is_last, True))),
+                lambda: write(replace(place, last=(is_last, False))),
+            )
+
+        if win.rows.last is None:
+            in_row(False)
+            return
+        b.when(b.at_least(place.row, win.rows.whole), lambda: in_row(True), lambda: in_row(False))
+
+    # The data
+
+    def transform_data(self, chunk: Chunk, low: Index, high: Index) -> None:
+        axes = (self.win.rows, self.win.columns)
+        rows, columns = ((first, min(end, axis.whole)) for axis in axes
+                         for first, end in [inside(axis)])  # fmt: skip
+        self._each_tile(chunk, low, high, (rows, columns), partial(self._tile, chunk))
+
+    def _tile(self, chunk: Chunk, place: Place) -> None:
         """Transform a tile, a vector of channels at a time."""
         b, win = self.b, self.win
         line = win.columns.size * win.channels
         image = b.mul(chunk.image, win.rows.size * line)
         y, x = (
             b.sub(b.mul(tile, axis.step), axis.low)
-            for tile, axis in ((row, win.rows), (column, win.columns))
+            for tile, axis in ((place.row, win.rows), (place.column, win.columns))
         )
-        if not border:
+        if not place.border:
             corner = b.add(b.add(image, b.mul(y, line)), b.mul(x, win.channels))
 
             def whole_tile(channel: Index, mask: ir.Value | None) -> None:
                 start = b.add(corner, channel)
                 self._transform_tile(
                     chunk,
+                    place,
                     lambda i, j: b.load(
                         self.data, b.add(start, i * line + j * win.channels), self.lanes, mask
                     ),
-                    b.add(to, self._channel_offset(channel)),
+                    channel,
                     mask,
                 )
 
@@ -182,26 +261,32 @@ class WinogradTiles(WinogradEmitter):
                 both = there if mask is None else b.op("arith.andi", there.type, [there, mask])
                 return b.load(self.data, b.add(lines[i], columns[j][0]), self.lanes, both)
 
-            self._transform_tile(chunk, element, b.add(to, self._channel_offset(channel)), mask)
+            self._transform_tile(chunk, place, element, channel, mask)
 
         self.vectors(win.channels, outside)
 
     def _transform_tile(
         self,
         chunk: Chunk,
+        place: Place,
         element: Callable[[int, int], ir.Value],
-        to: Index,
+        channel: Index,
         mask: ir.Value | None,
     ) -> None:
         b, win = self.b, self.win
-        rows, columns = LinearMap(win.rows.b), LinearMap(win.columns.b)
-        height, width = win.rows.b.shape[1], win.columns.b.shape[1]
+        own_rows, own_columns = self._matrices(place)
+        rows, columns = LinearMap(own_rows.b), LinearMap(own_columns.b)
+        height, width = own_rows.b.shape[1], own_columns.b.shape[1]
+        starts = [
+            b.add(offset, self._channel_offset(channel))
+            for offset in self._offsets(place, self.data_block)
+        ]
         lines = [rows.emit(b, [element(i, j) for i in range(height)]) for j in range(width)]
-        for p in range(win.rows.products):
+        for p in range(own_rows.products):
             for q, value in enumerate(columns.emit(b, [line[p] for line in lines])):
                 plane = (p * win.columns.products + q) * self.data_plane
                 stored = b.zero(self.vector) if value is None else value
-                b.store(stored, chunk.data, b.add(to, plane), mask)
+                b.store(stored, chunk.data, b.add(starts[q], plane), mask)
 
     # The products
 
@@ -269,49 +354,57 @@ class WinogradTiles(WinogradEmitter):
             (0, axis.length // axis.output) for axis in (self.win.rows, self.win.columns)
         )
         write = partial(self._output_tile, chunk, products)
-        self._each_tile(chunk, low, high, (rows, columns), products.width, write)
+        self._each_tile(chunk, low, high, (rows, columns), write)
 
-    def _output_tile(
-        self,
-        chunk: Chunk,
-        products: Products,
-        row: Index,
-        column: Index,
-        source: Index,
-        border: bool,
-    ) -> None:
+    def _output_tile(self, chunk: Chunk, products: Products, place: Place) -> None:
         b, win = self.b, self.win
-        a_rows, a_columns = LinearMap(win.rows.a), LinearMap(win.columns.a)
-        top, left = b.mul(row, win.rows.output), b.mul(column, win.columns.output)
+        own_rows, own_columns = self._matrices(place)
+        a_rows, a_columns = LinearMap(own_rows.a), LinearMap(own_columns.a)
+        top, left = b.mul(place.row, win.rows.output), b.mul(place.column, win.columns.output)
+        starts = self._offsets(place, products.width)
 
         def vector(channel: Index, mask: ir.Value | None) -> None:
-            start = b.add(source, channel)
             lines: list[list[ir.Value | None]] = []
-            for q in range(win.columns.products):
-                numbers = [p * win.columns.products + q for p in range(win.rows.products)]
+            for q in range(own_columns.products):
+                start = b.add(starts[q], channel)
+                numbers = [p * win.columns.products + q for p in range(own_rows.products)]
                 values = [
                     b.load(products.view, b.add(start, number * products.plane), self.lanes)
                     for number in numbers
                 ]
                 lines.append(a_rows.emit(b, values))
-            for i in range(win.rows.output):
+            for i in range(own_rows.a.shape[0]):
                 row_values = a_columns.emit(b, [line[i] for line in lines])
                 for j, value in enumerate(row_values):
                     assert value is not None
-                    at = b.add(products.first, channel)
-                    place = (chunk.image, b.add(top, i), b.add(left, j), at)
-                    if not border:
-                        self.finish(value, place, mask)
-                        continue
-                    exists = b.all_of(
-                        [
-                            below(b, place[1], win.rows.length),
-                            below(b, place[2], win.columns.length),
-                        ]
-                    )
-                    b.when(
-                        exists,
-                        lambda value=value, place=place: self.finish(value, place, mask),
+                    at = (b.add(top, i), b.add(left, j))
+                    self._finish_inside(
+                        place, value, (chunk.image, *at, b.add(products.first, channel)), mask
                     )
 
         self.vectors(products.columns, vector)
+
+    def _finish_inside(
+        self, place: Place, value: ir.Value, at: tuple[Index, ...], mask: ir.Value | None
+    ) -> None:
+        """Finish a vector of the output if there is such a position: a tile may reach over the end
+        along an axis whose last tile is as long as the others."""
+        b = self.b
+        exists = b.all_of(
+            [
+                below(b, at[1 + i], axis.length)
+                for i, axis in enumerate((self.win.rows, self.win.columns))
+                if place.border and axis.last is None
+            ]
+        )
+        b.when(exists, lambda: self.finish(value, at, mask))
+
+
+def _with_tiles(products: range, used: int, tiles: int, whole: int) -> list[tuple[range, int]]:
+    """Of some products those that all `tiles` have, the first `used`, and those that only `whole`
+    have."""
+    if tiles == whole:
+        return [(products, tiles)]
+    end = max(products.start, min(used, products.stop))
+    parts = ((range(products.start, end), tiles), (range(end, products.stop), whole))
+    return [(part, count) for part, count in parts if part]

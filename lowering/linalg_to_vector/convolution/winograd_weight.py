@@ -94,17 +94,23 @@ class WeightInCall(WinogradPanels):
         for low in range(0, win.rows.products, step):
             rows = range(low, min(win.rows.products, low + step))
             self._transform(block, rows)
-            with b.loop(0, len(rows) * win.columns.products) as number:
-                product = b.add(number, low * win.columns.products)
+            for product, tiles in self.each_product(chunk, rows):
                 self._fetch_next(block, product)
-                start = b.mul(number, self.plane())
-                self._add_block(chunk, products, block, product, start)
+                start = b.mul(b.sub(product, low * win.columns.products), self.plane())
+                self._add_block(chunk, products, block, product, tiles, start)
 
     def _add_block(
-        self, chunk: Chunk, products: Products, block: WeightPart, product: Index, start: Index
+        self,
+        chunk: Chunk,
+        products: Products,
+        block: WeightPart,
+        product: Index,
+        tiles: int,
+        start: Index,
     ) -> None:
-        """Add one of the products of a block, whose factors begin at `start`."""
-        b, tiles = self.b, chunk.rows * self.win.columns.tiles
+        """Add one of the products of a block, which so many tiles have, and whose factors begin at
+        `start`."""
+        b = self.b
         full: list[ir.Value | None] = [None] * len(block.masks)
         longest = min(self.sum_block(), block.channels)
         for piece in self.pieces(product, tiles, self.largest_piece(tiles, len(full))):

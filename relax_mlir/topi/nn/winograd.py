@@ -61,6 +61,8 @@ class Bilinear:
 
     a: output x products; g: products x taps; b: products x elements of x.  runs: into how many the
     taps are cut, those of each parity for stride 2.
+
+    The first products, with A and B of their own, are an algorithm for fewer positions (`part`).
     """
 
     output: int
@@ -91,6 +93,27 @@ class Bilinear:
         """Elements of x from one tile to the next."""
         return self.output * self.stride
 
+    def products_for(self, output: int) -> int:
+        """How many of the products, the first ones, so many positions need."""
+        runs = _tap_runs(self.taps, self.stride, self.runs)
+        return sum(min(output, self.output) + len(run) - 1 for run in runs)
+
+    def part(self, output: int) -> tuple[np.ndarray, np.ndarray]:
+        """A and B of the first products for the first `output` positions: `y = A ((G w) * (B x))`
+        with as many of the products as A has columns."""
+        products = _products_of(output, self.taps, self.stride, self.runs, self.output)
+        return _matrix_of([p.a for p in products]).T, _matrix_of([p.b for p in products])
+
+
+@dataclass(frozen=True)
+class _Product:
+    """A column of A, a row of G, a row of B; tiles of fewer positions than `needed` do without."""
+
+    needed: int
+    a: list[Fraction]
+    g: list[Fraction]
+    b: list[Fraction]
+
 
 @cache
 def bilinear(output: int, taps: int, stride: int = 1, runs: int = 1) -> Bilinear:
@@ -98,39 +121,42 @@ def bilinear(output: int, taps: int, stride: int = 1, runs: int = 1) -> Bilinear
     cut into so many runs; Error if there are not enough points."""
     if stride not in (1, 2):
         raise Error(f"winograd: strides 1 and 2 are known, given {stride}")
-    a, g, b = (np.array(m, np.float64) for m in _sum_of_runs(output, taps, stride, runs))
-    return Bilinear(output, taps, stride, a, g, b, runs)
+    products = _products_of(output, taps, stride, runs, output)
+    a, g, b = (_matrix_of([getattr(p, name) for p in products]) for name in "agb")
+    return Bilinear(output, taps, stride, np.ascontiguousarray(a.T), g, b, runs)
 
 
-def _cook_toom(output: int, taps: int) -> tuple[_Matrix, _Matrix, _Matrix]:
-    """A, G, B for finite points and infinity.
+def _matrix_of(rows: Sequence[Sequence[Fraction]]) -> np.ndarray:
+    return np.array(rows, np.float64)
+
+
+def _cook_toom(output: int, taps: int, most: int) -> tuple[_Matrix, _Matrix, _Matrix]:
+    """A, G, B for infinity and the first of the finite points of an algorithm of `most` outputs.
 
     The factor that belongs to each point is where it costs nothing: among the constants of A, and
-    for zero of B.  Rows of G then begin with one, which halves what transforming a weight in the
-    call takes.
+    for zero of B.  Rows of G are then the same whatever other points there are, and begin with one,
+    which halves what transforming a weight in the call takes.
     """
     if taps == 1:
         identity = [[Fraction(int(i == j)) for j in range(output)] for i in range(output)]
         return identity, [[Fraction(1)] for _ in range(output)], identity
-    count = output + taps - 1
-    if count - 1 not in _POINTS:
-        raise Error(f"winograd: {output} outputs of {taps} taps need {count - 1} points")
-    points = [Fraction(text) for text in _POINTS[count - 1]]
+    if most + taps - 2 not in _POINTS:
+        raise Error(f"winograd: {most} outputs of {taps} taps need {most + taps - 2} points")
+    points = [Fraction(text) for text in _POINTS[most + taps - 2]][: output + taps - 2]
     one, zero = Fraction(1), Fraction(0)
     scale = [_product([p - q for q in points if q != p]) for p in points]
     back = [one / f if p else one for p, f in zip(points, scale, strict=True)]
     there = [one if p else one / f for p, f in zip(points, scale, strict=True)]
     a = [
-        [p**i * s for p, s in zip(points, back, strict=True)] + [Fraction(int(i == output - 1))]
+        [Fraction(int(i == output - 1)), *(p**i * s for p, s in zip(points, back, strict=True))]
         for i in range(output)
     ]
-    g = [[p**j for j in range(taps)] for p in points]
-    g.append([zero] * (taps - 1) + [one])
-    b = [
+    g = [[zero] * (taps - 1) + [one], *([p**j for j in range(taps)] for p in points)]
+    b = [_polynomial(points)]
+    b += [
         [*(c * s for c in _polynomial([q for q in points if q != p])), zero]
         for p, s in zip(points, there, strict=True)
     ]
-    b.append(_polynomial(points))
     return a, g, b
 
 
@@ -150,26 +176,20 @@ def _polynomial(roots: Sequence[Fraction]) -> list[Fraction]:
     return found
 
 
-def _sum_of_runs(
-    output: int, taps: int, stride: int, runs: int
-) -> tuple[_Matrix, _Matrix, _Matrix]:
-    """A convolution as the sum of some of stride 1, each on elements of one parity."""
-    reach = stride * (output - 1) + taps
+def _products_of(output: int, taps: int, stride: int, runs: int, most: int) -> list[_Product]:
+    """The products of an algorithm, a sum of some of stride 1 on elements of one parity: what an
+    algorithm of `most` outputs has, as far as `output` of them need it, and in its order."""
+    reach = stride * (most - 1) + taps
     zero = Fraction(0)
-    a: _Matrix = [[] for _ in range(output)]
-    g: _Matrix = []
-    b: _Matrix = []
+    found: list[_Product] = []
     for run in _tap_runs(taps, stride, runs):
-        a_part, g_part, b_part = _cook_toom(output, len(run))
-        for row, part in zip(a, a_part, strict=True):
-            row += part
-        for line in g_part:
-            g.append([zero] * taps)
-            g[-1][run.start : run.stop : stride] = line
-        for line in b_part:
-            b.append([zero] * reach)
-            b[-1][run.start : run.start + stride * len(line) : stride] = line
-    return a, g, b
+        a, g, b = _cook_toom(output, len(run), most)
+        for i, (tap_row, data_row) in enumerate(zip(g, b, strict=True)):
+            line, data = [zero] * taps, [zero] * reach
+            line[run.start : run.stop : stride] = tap_row
+            data[run.start : run.start + stride * len(data_row) : stride] = data_row
+            found.append(_Product(i + 2 - len(run), [row[i] for row in a], line, data))
+    return sorted(found, key=lambda product: product.needed)
 
 
 def _tap_runs(taps: int, stride: int, runs: int) -> list[range]:
@@ -208,6 +228,42 @@ def transform_weight(
             made[i, :, low * width : high * width] = matrix @ taps
     made = made.reshape(outputs // width, rows.products, columns.products, channels, width)
     return made if panel else made[0]
+
+
+class _Tiling:
+    """The tiles of an algorithm along an axis of `size` output positions.
+
+    If they do not divide it, the last has an algorithm for fewer positions (`Bilinear.part`): its
+    matrices follow those of the others, and have zeros for the products it does without.
+    """
+
+    def __init__(self, algorithm: Bilinear, size: int):
+        self.algorithm = algorithm
+        self.tiles = -(-size // algorithm.output)
+        self.a, self.b = algorithm.a, algorithm.b
+        self.has_part = self.tiles > 1 and size % algorithm.output > 0
+        if self.has_part:
+            a, b = algorithm.part(size % algorithm.output)
+            self.a = np.vstack([self.a, _enlarged(a, self.a.shape)])
+            self.b = np.vstack([self.b, _enlarged(b, self.b.shape)])
+
+    def data_row(self, product: Any, tile: Any) -> PrimExpr:
+        """The row of `b` for a product of a tile."""
+        return self._of_tile(product, tile, self.algorithm.products)
+
+    def output_row(self, position: Any, tile: Any) -> PrimExpr:
+        """The row of `a` for a position in a tile."""
+        return self._of_tile(position, tile, self.algorithm.output)
+
+    def _of_tile(self, row: Any, tile: Any, rows: int) -> PrimExpr:
+        if not self.has_part:
+            return row
+        return O.add(O.multiply(O.floordiv(tile, self.tiles - 1), rows), row)
+
+
+def _enlarged(matrix: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """A matrix with zeros after its rows and columns."""
+    return np.pad(matrix, [(0, n - m) for n, m in zip(shape, matrix.shape, strict=True)])
 
 
 def constant_matrix(values: np.ndarray, dtype: str, name: str) -> Tensor:
@@ -250,16 +306,15 @@ def conv2d_winograd_nhwc(
     known = [as_int(data.shape[1]), as_int(data.shape[2])]
     if height is None or width is None or None in known:
         raise Error("winograd: the size of the image has to be known")
-    axes = (rows, columns)
-    tiles = [-(-s // x.output) for s, x in zip((height, width), axes, strict=True)]
-    wanted = [(t - 1) * x.step + x.reach for t, x in zip(tiles, axes, strict=True)]
+    axes = (_Tiling(rows, height), _Tiling(columns, width))
+    wanted = [(x.tiles - 1) * x.algorithm.step + x.algorithm.reach for x in axes]
     after = [w - p - (k or 0) for w, p, k in zip(wanted, padding, known, strict=True)]
     if any(padding) or any(after):
         data = pad(data, [0, *padding, 0], [0, *after, 0], name="pad_temp")
-    transformed = _transformed_data(data, rows, columns, tiles, wanted[1])
+    transformed = _transformed_data(data, *axes, wanted[1])
     if transform:
         weight = _transformed_weight(weight, rows, columns)
-    return _output(_products(transformed, weight), rows, columns, (height, width))
+    return _output(_products(transformed, weight), *axes, (height, width))
 
 
 def _pair_of_matrices(
@@ -272,25 +327,25 @@ def _pair_of_matrices(
     return rows, constant_matrix(second, dtype, f"{name}_columns")
 
 
-def _transformed_data(
-    data: Tensor, rows: Bilinear, columns: Bilinear, tiles: Sequence[int], width: int
-) -> Tensor:
+def _transformed_data(data: Tensor, rows: _Tiling, columns: _Tiling, width: int) -> Tensor:
     """Tiles of data [N, H, W, C] as [P, Q, N, tiles of rows, tiles of columns, C]."""
     batch, channels = data.shape[0], data.shape[3]
     b_rows, b_columns = _pair_of_matrices(rows.b, columns.b, data.dtype, "B")
-    i, j = reduce_axis((0, rows.reach), "i"), reduce_axis((0, columns.reach), "j")
+    down, right = rows.algorithm, columns.algorithm
+    i, j = reduce_axis((0, down.reach), "i"), reduce_axis((0, right.reach), "j")
 
     def along_rows(p: Any, n: Any, th: Any, x: Any, c: Any) -> PrimExpr:
-        element = data(n, O.add(O.multiply(th, rows.step), i.var), x, c)
-        return te_sum(O.multiply(b_rows(p, i.var), element), axis=i)
+        element = data(n, O.add(O.multiply(th, down.step), i.var), x, c)
+        return te_sum(O.multiply(b_rows(rows.data_row(p, th), i.var), element), axis=i)
 
-    half = compute([rows.products, batch, tiles[0], width, channels], along_rows, "input_rows")
+    shape = [down.products, batch, rows.tiles, width, channels]
+    half = compute(shape, along_rows, "input_rows")
 
     def along_columns(p: Any, q: Any, n: Any, th: Any, tw: Any, c: Any) -> PrimExpr:
-        element = half(p, n, th, O.add(O.multiply(tw, columns.step), j.var), c)
-        return te_sum(O.multiply(b_columns(q, j.var), element), axis=j)
+        element = half(p, n, th, O.add(O.multiply(tw, right.step), j.var), c)
+        return te_sum(O.multiply(b_columns(columns.data_row(q, tw), j.var), element), axis=j)
 
-    shape = [rows.products, columns.products, batch, *tiles, channels]
+    shape = [down.products, right.products, batch, rows.tiles, columns.tiles, channels]
     return compute(shape, along_columns, "input_transform")
 
 
@@ -344,20 +399,26 @@ def _products(data: Tensor, weight: Tensor) -> Tensor:
     return compute([*data.shape[:5], outputs], product, "bgemm")
 
 
-def _output(products: Tensor, rows: Bilinear, columns: Bilinear, sizes: tuple[int, int]) -> Tensor:
+def _output(products: Tensor, rows: _Tiling, columns: _Tiling, sizes: tuple[int, int]) -> Tensor:
     """Products transformed back to [N, *sizes, O]."""
-    a_rows, a_columns = _pair_of_matrices(rows.a, columns.a, products.dtype, "A")
-    p, q = reduce_axis((0, rows.products), "p"), reduce_axis((0, columns.products), "q")
+    # A whole number of rows of tiles is made, but only the columns that there are.
+    last = columns.a[: columns.algorithm.output + sizes[1] % columns.algorithm.output]
+    across = last if columns.has_part else columns.a
+    a_rows, a_columns = _pair_of_matrices(rows.a, across, products.dtype, "A")
+    down, right = rows.algorithm, columns.algorithm
+    p, q = reduce_axis((0, down.products), "p"), reduce_axis((0, right.products), "q")
 
     def along_rows(y: Any, q: Any, n: Any, th: Any, tw: Any, o: Any) -> PrimExpr:
-        return te_sum(O.multiply(a_rows(y, p.var), products(p.var, q, n, th, tw, o)), axis=p)
+        factor = a_rows(rows.output_row(y, th), p.var)
+        return te_sum(O.multiply(factor, products(p.var, q, n, th, tw, o)), axis=p)
 
-    half = compute([rows.output, *products.shape[1:]], along_rows, "output_rows")
+    half = compute([down.output, *products.shape[1:]], along_rows, "output_rows")
 
     def along_columns(n: Any, h: Any, w: Any, o: Any) -> PrimExpr:
-        tile = O.floordiv(h, rows.output), O.floordiv(w, columns.output)
-        element = half(O.floormod(h, rows.output), q.var, n, *tile, o)
-        return te_sum(O.multiply(a_columns(O.floormod(w, columns.output), q.var), element), axis=q)
+        th, tw = O.floordiv(h, down.output), O.floordiv(w, right.output)
+        factor = a_columns(columns.output_row(O.floormod(w, right.output), tw), q.var)
+        element = half(O.floormod(h, down.output), q.var, n, th, tw, o)
+        return te_sum(O.multiply(factor, element), axis=q)
 
     shape = [products.shape[2], *sizes, products.shape[5]]
     return compute(shape, along_columns, "conv2d_winograd", "conv2d_winograd_nhwc")
