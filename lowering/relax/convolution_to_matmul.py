@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from relax_mlir.dialects import dims as dim_algebra
 from relax_mlir.dialects.dims import Dim
 from relax_mlir.dialects.relax import layouts
 from relax_mlir.dialects.relax.spec import attributes_of, spec_of
@@ -87,18 +88,19 @@ def _pointwise(
         return None
     steps = layouts.per_dimension(attributes["strides"], ndim, "strides")
     if any(step != 1 for step in steps):
-        sizes = list(dims_of(data) or ())[1 : ndim + 1]
+        # Ends behind the last pixel that is read: sizes that are symbols are then those of the
+        # convolution.
         axes = [i + 1 for i, step in enumerate(steps) if step != 1]
-        data = write.op(
-            "strided_slice",
-            data,
-            write.shape(axes),
-            write.shape([0] * len(axes)),
-            write.shape([sizes[i - 1] for i in axes]),
-            write.shape([steps[i - 1] for i in axes]),
-        )
+        out = dims_of(op.results[0]) or ()
+        ends = [_behind_last(out[i], steps[i - 1]) for i in axes]
+        bounds = [axes, [0] * len(axes), ends, [steps[i - 1] for i in axes]]
+        data = write.op("strided_slice", data, *map(write.shape, bounds), assume_inbound=True)
     matrix = _matrix(write, weight, list(range(ndim + 2)), kernel[-1], values)
     return write.op("matmul", data, matrix)
+
+
+def _behind_last(count: Dim, step: int) -> Dim:
+    return dim_algebra.add(dim_algebra.multiply(dim_algebra.subtract(count, 1), step), 1)
 
 
 def _transposed(

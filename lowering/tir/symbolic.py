@@ -117,4 +117,7 @@ _READERS: dict[str, _Reader] = {
     "arith.addi": _arith(dims.add),
     "arith.subi": _arith(dims.subtract),
     "arith.muli": _arith(dims.multiply),
+    "arith.floordivsi": _arith(dims.floordiv),
+    "arith.maxsi": _arith(dims.maximum),
+    "arith.minsi": _arith(dims.minimum),
 }

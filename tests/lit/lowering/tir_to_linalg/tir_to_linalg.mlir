@@ -180,3 +180,34 @@ func.func @gather(%X: memref<9x16xf32> {tir.name = "X"}, %I: memref<4xindex> {ti
   }) {bounds = array<i64: 0, 4>, kind = "serial"} : () -> ()
   return
 }
+
+// Extents that are maxima or minima of sizes are those of the buffers too.
+// CHECK-LABEL: func.func @maximum
+// CHECK-NOT: tir.for
+// CHECK: linalg.generic
+func.func @maximum(%A: memref<?x8xf32> {tir.name = "A", tir.shape = ["max(0, n - 3)", 8], tir.shape_dtype = "int64"}, %C: memref<?x8xf32> {tir.name = "C", tir.shape = ["max(0, n - 3)", 8], tir.shape_dtype = "int64"}, %n: i64 {tir.name = "n"}) attributes {tir.attrs = {tir.noalias = true}} {
+  %c0 = arith.constant 0 : index
+  %0 = arith.index_cast %n : i64 to index
+  %1 = affine.apply affine_map<(d0) -> (d0 - 3)>(%0)
+  %2 = arith.maxsi %c0, %1 : index
+  "tir.for"(%2) ({
+  ^bb0(%i: index):
+    "tir.for"() ({
+    ^bb0(%j: index):
+      %c0_0 = arith.constant 0 : index
+      %3 = arith.index_cast %n : i64 to index
+      %4 = affine.apply affine_map<(d0) -> (d0 - 3)>(%3)
+      %5 = arith.maxsi %c0_0, %4 : index
+      "tir.block"(%i, %j, %5) ({
+      ^bb0(%vi: index, %vj: index):
+        "tir.read"(%A, %vi, %vj) {offsets = array<i64: -9223372036854775808, -9223372036854775808>, operandSegmentSizes = array<i32: 1, 2, 0>, sizes = array<i64: 1, 1>} : (memref<?x8xf32>, index, index) -> ()
+        "tir.write"(%C, %vi, %vj) {offsets = array<i64: -9223372036854775808, -9223372036854775808>, operandSegmentSizes = array<i32: 1, 2, 0>, sizes = array<i64: 1, 1>} : (memref<?x8xf32>, index, index) -> ()
+        %6 = memref.load %A[%vi, %vj] : memref<?x8xf32>
+        %cst = arith.constant 1.000000e+00 : f32
+        %7 = arith.addf %6, %cst : f32
+        memref.store %7, %C[%vi, %vj] : memref<?x8xf32>
+      }) {domains = array<i64: 0, -9223372036854775808, 0, 8>, iter_dtype = "int64", iter_kinds = ["S", "S"], operandSegmentSizes = array<i32: 2, 1, 0>, sym_name = "x"} : (index, index, index) -> ()
+    }) {bounds = array<i64: 0, 8>, kind = "serial", operandSegmentSizes = array<i32: 0>} : () -> ()
+  }) {bounds = array<i64: 0, -9223372036854775808>, dtype = "int64", kind = "serial", operandSegmentSizes = array<i32: 1>} : (index) -> ()
+  return
+}
