@@ -14,8 +14,8 @@ _PIPELINES: dict[str, str] = {
     ),
     # What compiling runs: nothing twice or in vain, code outside dataflow blocks fused too,
     # images with their channels last, what scales channels folded into weights, constant weights
-    # laid out for the kernels, transposed operands of matmuls read in place, and attention in one
-    # kernel.
+    # laid out for the kernels, transposed operands of matmuls read in place, and attention and
+    # chains of image operations in one kernel each.
     "relax-default": (
         "relax-remove-vdevice,relax-lambda-lift,relax-resolve-closures,"
         "relax-remove-redundant-reshape,relax-dead-code-elimination,"
@@ -24,7 +24,8 @@ _PIPELINES: dict[str, str] = {
         "relax-scale-matmul-weights,"
         "relax-transposed-convolution-to-convolution,relax-transform-convolution-weights,"
         "relax-pack-constant-weights,relax-zero,relax-fuse-transpose-matmul,relax-fuse-tir,"
-        "relax-fuse-attention,relax-fuse-tir,relax-rewrite-dataflow-reshape"
+        "relax-fuse-attention,relax-fuse-image-chains,relax-fuse-tir,"
+        "relax-rewrite-dataflow-reshape"
     ),
     # The same for GPUs, whose kernels schedules make: no layouts and kernels of the CPU's.
     # Constants are folded by functions that the CPU runs.

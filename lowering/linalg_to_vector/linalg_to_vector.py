@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, replace
-from functools import partial
 
 from relax_mlir.errors import PassError
 from relax_mlir.lowering.linalg_to_vector.arg_reduction import let_nan_win
@@ -23,13 +22,11 @@ from relax_mlir.lowering.linalg_to_vector.convolution.matching import (
     Window,
     arrange_convolution,
     parse_convolution,
-    parse_windows,
 )
-from relax_mlir.lowering.linalg_to_vector.convolution.padding import Padding, find_padding
-from relax_mlir.lowering.linalg_to_vector.convolution.pooling import (
-    arrange_pooling,
-    is_neutral,
-    is_pooling,
+from relax_mlir.lowering.linalg_to_vector.convolution.padding import Padding
+from relax_mlir.lowering.linalg_to_vector.convolution.recognition import (
+    find_bordered,
+    find_pooling,
 )
 from relax_mlir.lowering.linalg_to_vector.convolution.winograd_1d_matching import (
     Winograd1D,
@@ -110,12 +107,6 @@ def _is_plain_product(op: ir.Operation, windows: tuple[Window, ...]) -> bool:
     return nest is not None and match_contraction(nest.simplify()) is not None
 
 
-def _pooling(op: ir.Operation, padding: Padding | None) -> Convolution | None:
-    """The pooling that an operation is, if it is one."""
-    parsed = parse_windows(op, padding, is_pooling) if len(op.operands) == 3 else None
-    return None if parsed is None else arrange_pooling(*parsed)
-
-
 def _has_parallel_loops(function: ir.Operation) -> bool:
     return bool(operations_named(function, ("scf.parallel",)))
 
@@ -176,10 +167,18 @@ class _FunctionLowering:
                 self._lower_op(op, operations)
             else:
                 self._flush_fills(op)
-                for region in op.regions:
-                    self._lower_region(region)
+                self._lower_inside(op)
         self._flush_fills(None)
         self.fills = outer_fills
+
+    def _lower_inside(self, op: ir.Operation) -> None:
+        """Lower what an operation has in its regions; each piece of parallel work has one core."""
+        outer = self.target
+        if op.name == "scf.parallel":
+            self.target = replace(outer, num_cores=1)
+        for region in op.regions:
+            self._lower_region(region)
+        self.target = outer
 
     # Fills held back
 
@@ -356,18 +355,10 @@ class _FunctionLowering:
         that does not need it."""
         dropped: list[ir.Operation] = []
         for op in operations:
-            if op.name != "linalg.generic" or not isinstance(op.operands[0].type, ir.MemRefType):
-                continue
-            padding = find_padding(op.operands[0], op, self.uses)
-            parsed = None if padding is None else parse_convolution(op, padding)
-            conv = None if parsed is None else arrange_convolution(*parsed, None)
-            if padding is None or conv is None:
-                padding = find_padding(op.operands[0], op, self.uses, partial(is_neutral, op))
-                conv = None if padding is None else _pooling(op, padding)
-            if padding is None or conv is None:
-                continue
-            self.paddings[op] = padding
-            dropped += padding.members
+            bordered = find_bordered(op, self.uses)
+            if bordered is not None:
+                self.paddings[op] = bordered[1]
+                dropped += bordered[1].members
         return [op for op in operations if op not in dropped]
 
     def _without_winograd(self, operations: list[ir.Operation]) -> list[ir.Operation]:
@@ -454,7 +445,7 @@ class _FunctionLowering:
         if op.name != "linalg.generic" or len(op.operands) != 3:
             return False
         padding = self.paddings.get(op)
-        conv = _pooling(op, padding)
+        conv = find_pooling(op, padding)
         if conv is None:
             return False
         initial = self._take_initial(op, conv.nest)

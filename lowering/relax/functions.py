@@ -161,6 +161,16 @@ def call_tir_operands(op: ir.Operation) -> tuple[list[ir.Value], ir.Value | None
     return list(call.arguments), tir_vars[0] if tir_vars else None
 
 
+def only_producer(value: ir.Value, consumer: ir.Operation) -> ir.Operation | None:
+    """The call that makes a value, if it is in the same block and nothing else uses the value."""
+    if isinstance(value, ir.BlockArgument):
+        return None
+    op = value.owner.operation
+    if op.name != "relax.call_tir" or op.block != consumer.block:
+        return None
+    return op if sum(1 for _ in value.uses) == 1 else None
+
+
 def is_pure(op: ir.Operation, pure_functions: Callable[[str], bool] | None = None) -> bool:
     """True when an unused `op` can be removed.  `pure_functions` answers for called functions."""
     spec = spec_of(op)

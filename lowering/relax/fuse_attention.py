@@ -10,6 +10,7 @@ from relax_mlir.lowering.relax.functions import (
     binding_blocks,
     call_tir_operands,
     callee_of,
+    only_producer,
     operations,
     prim_functions,
     relax_functions,
@@ -73,7 +74,7 @@ class _Finder:
         for position in sorted(self.multiplied.get(callee_of(last), ())):
             if position >= len(arguments):
                 continue
-            weights = _only_producer(arguments[position], last)
+            weights = only_producer(arguments[position], last)
             if weights is None or callee_of(weights) not in self.softmaxes:
                 continue
             if self.multiplied[callee_of(weights)]:  # the first product is in it already
@@ -86,7 +87,7 @@ class _Finder:
     def _scores(self, consumer: ir.Operation) -> list[ir.Operation] | None:
         """The first product and what is done to its result, up to `consumer`."""
         for argument in call_tir_operands(consumer)[0]:
-            producer = _only_producer(argument, consumer)
+            producer = only_producer(argument, consumer)
             if producer is None:
                 continue
             name = callee_of(producer)
@@ -97,16 +98,6 @@ class _Finder:
                 if before is not None:
                     return [*before, producer]
         return None
-
-
-def _only_producer(value: ir.Value, consumer: ir.Operation) -> ir.Operation | None:
-    """The call that makes a value, if it is in the same block and nothing else uses the value."""
-    if isinstance(value, ir.BlockArgument):
-        return None
-    op = value.owner.operation
-    if op.name != "relax.call_tir" or op.block != consumer.block:
-        return None
-    return op if sum(1 for _ in value.uses) == 1 else None
 
 
 def _is_softmax(kernel: ir.Operation) -> bool:

@@ -34,7 +34,7 @@ _EFFECTS = frozenset(("func.call", "llvm.call", "tir.call_extern", "tir.call_pac
 
 
 @dataclass(frozen=True)
-class _Access:
+class Access:
     """A load or store: buffer and indices."""
 
     op: ir.Operation
@@ -73,11 +73,11 @@ def is_transpose(function: ir.Operation) -> bool:
     blocks = [op for op in walk(function) if op.name == "tir.block"]
     if len(blocks) != 1 or _has_code_outside_blocks(entry_block(function)):
         return False
-    store = _only_store(blocks[0].regions[0].blocks[0])
+    store = only_store(blocks[0].regions[0].blocks[0])
     value = None if store is None else _defining(store.op.operands[0])
     if store is None or value is None or value.name != "memref.load":
         return False
-    load = _load(value)
+    load = load_access(value)
     if not all(isinstance(index, ir.BlockArgument) for index in [*store.indices, *load.indices]):
         return False
     target, source = ([_key(i) for i in access.indices] for access in (store, load))
@@ -91,7 +91,7 @@ def multiplied_parameters(function: ir.Operation) -> set[int]:
     for op in walk(function):
         if op.name != "tir.block":
             continue
-        store = _only_store(op.regions[0].blocks[0])
+        store = only_store(op.regions[0].blocks[0])
         if store is None or not _is_multiply_add(store):
             continue
         total = _defining(store.op.operands[0])
@@ -122,10 +122,10 @@ def _outside_blocks(body: ir.Block) -> Iterator[ir.Operation]:
 
 def _block_pattern(op: ir.Operation, function_body: ir.Block) -> OpPatternKind:
     block = op.regions[0].blocks[0]
-    store = _only_store(block)
+    store = only_store(block)
     if store is None:
         return OpPatternKind.OPAQUE
-    loads = [_load(child) for child in _value_operations(block) if child.name == "memref.load"]
+    loads = [load_access(child) for child in value_operations(block) if child.name == "memref.load"]
     kind = _map_pattern(store, loads)
     if kind is not None:
         return kind
@@ -141,9 +141,9 @@ def _block_pattern(op: ir.Operation, function_body: ir.Block) -> OpPatternKind:
     return OpPatternKind.OUT_ELEMENTWISE_FUSABLE
 
 
-def _only_store(block: ir.Block) -> _Access | None:
+def only_store(block: ir.Block) -> Access | None:
     """The block's one store, directly in it; None when it does anything else."""
-    store: _Access | None = None
+    store: Access | None = None
     for op in operations(block):
         if op.name == "tir.init":
             continue
@@ -155,11 +155,11 @@ def _only_store(block: ir.Block) -> _Access | None:
         if op.name == "memref.store":
             if store is not None:
                 return None
-            store = _Access(op, op.operands[1], list(op.operands)[2:])
+            store = Access(op, op.operands[1], list(op.operands)[2:])
     return store
 
 
-def _value_operations(block: ir.Block) -> Iterator[ir.Operation]:
+def value_operations(block: ir.Block) -> Iterator[ir.Operation]:
     """What the block computes, its init aside."""
     for op in operations(block):
         if op.name != "tir.init":
@@ -167,11 +167,11 @@ def _value_operations(block: ir.Block) -> Iterator[ir.Operation]:
             yield from walk(op)
 
 
-def _load(op: ir.Operation) -> _Access:
-    return _Access(op, op.operands[0], list(op.operands)[1:])
+def load_access(op: ir.Operation) -> Access:
+    return Access(op, op.operands[0], list(op.operands)[1:])
 
 
-def _map_pattern(store: _Access, loads: Sequence[_Access]) -> OpPatternKind | None:
+def _map_pattern(store: Access, loads: Sequence[Access]) -> OpPatternKind | None:
     """The kind of a block whose elements are each computed once, or None."""
     kind, has_elementwise = OpPatternKind.ELEMENTWISE, False
     for load in loads:
@@ -189,11 +189,11 @@ def _map_pattern(store: _Access, loads: Sequence[_Access]) -> OpPatternKind | No
     return kind
 
 
-def _is_elementwise(store: _Access, load: _Access) -> bool:
+def _is_elementwise(store: Access, load: Access) -> bool:
     return [_key(i) for i in store.indices] == [_key(i) for i in load.indices]
 
 
-def _is_broadcast(store: _Access, load: _Access) -> bool:
+def _is_broadcast(store: Access, load: Access) -> bool:
     shape = ir.MemRefType(load.buffer.type).shape
     remaining = iter([_key(index) for index in store.indices])
     for size, index in zip(shape, load.indices, strict=True):
@@ -205,12 +205,12 @@ def _is_broadcast(store: _Access, load: _Access) -> bool:
     return True
 
 
-def _is_injective(store: _Access, load: _Access) -> bool:
+def _is_injective(store: Access, load: Access) -> bool:
     known = _plain_variables(store)
-    return known is not None and all(_variables(i) <= known for i in load.indices)
+    return known is not None and all(variables_of(i) <= known for i in load.indices)
 
 
-def _is_multiply_add(store: _Access) -> bool:
+def _is_multiply_add(store: Access) -> bool:
     """C[..] = C[..] + x * y where neither factor is read through all of C's variables."""
     value = store.op.operands[0]
     total = _defining(value)
@@ -219,29 +219,30 @@ def _is_multiply_add(store: _Access) -> bool:
     own, factors = (_defining(operand) for operand in total.operands)
     if own is None or factors is None or own.name != "memref.load":
         return False
-    accumulator = _load(own)
+    accumulator = load_access(own)
     if accumulator.buffer != store.buffer or not _is_elementwise(store, accumulator):
         return False
     if factors.name not in _PRODUCTS:
         return False
     loads = [_without_casts(operand) for operand in factors.operands]
     return all(
-        op is not None and op.name == "memref.load" and _is_reused(store, _load(op)) for op in loads
+        op is not None and op.name == "memref.load" and _is_reused(store, load_access(op))
+        for op in loads
     )
 
 
-def _is_reused(store: _Access, load: _Access) -> bool:
+def _is_reused(store: Access, load: Access) -> bool:
     known = _plain_variables(store)
     if known is None:
         return False
     used: frozenset[Hashable] = frozenset()
-    return bool(known - used.union(*(_variables(index) for index in load.indices)))
+    return bool(known - used.union(*(variables_of(index) for index in load.indices)))
 
 
-def _reduces_plainly(load: _Access, reduced: Sequence[ir.Value]) -> bool:
+def _reduces_plainly(load: Access, reduced: Sequence[ir.Value]) -> bool:
     variables = {_key(v) for v in reduced}
     return all(
-        isinstance(index, ir.BlockArgument) or not (_variables(index) & variables)
+        isinstance(index, ir.BlockArgument) or not (variables_of(index) & variables)
         for index in load.indices
     )
 
@@ -264,21 +265,21 @@ def _without_casts(value: ir.Value) -> ir.Operation | None:
     return op
 
 
-def _plain_variables(store: _Access) -> frozenset[Hashable] | None:
+def _plain_variables(store: Access) -> frozenset[Hashable] | None:
     """The variables of the store's indices when each index is a variable."""
     if not all(isinstance(index, ir.BlockArgument) for index in store.indices):
         return None
     return frozenset(_key(index) for index in store.indices)
 
 
-def _variables(value: ir.Value) -> frozenset[Hashable]:
+def variables_of(value: ir.Value) -> frozenset[Hashable]:
     """The block arguments an index is computed from, through loads as well; the parameters of the
     function (buffers, sizes) do not count."""
     if isinstance(value, ir.BlockArgument):
         owner = value.owner.owner.operation
         return frozenset() if owner.name == "func.func" else frozenset((_key(value),))
     found: frozenset[Hashable] = frozenset()
-    return found.union(*(_variables(v) for v in value.owner.operation.operands))
+    return found.union(*(variables_of(v) for v in value.owner.operation.operands))
 
 
 def _key(value: ir.Value) -> Hashable:

@@ -25,7 +25,8 @@ __all__ = [
 KERNELS = (
     "tir-check-bounds,tir-bool-to-byte,tir-lower-pointers,tir-to-linalg,tir-decompose-reduction,"
     "tir-plan-buffer-allocation,tir-compact-buffer-allocation,tir-to-scf,tir-lower-asserts,"
-    "scf-promote-accumulators,tir-lower-calls,linalg-fuse-elementwise,linalg-to-vector,"
+    "scf-promote-accumulators,tir-lower-calls,linalg-tile-image-chains,linalg-fuse-elementwise,"
+    "linalg-to-vector,"
     "memref-check-allocations,memref-lift-temporaries"
 )
 HOST = "relax-lambda-lift,relax-resolve-closures,tir-make-packed-api,relax-to-host"

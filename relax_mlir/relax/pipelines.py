@@ -80,6 +80,7 @@ def default_build_pipeline() -> Pass:
             transform.FuseTransposeMatmul(),
             transform.FuseTIR(),
             transform.FuseAttention(),
+            transform.FuseImageChains(),
             transform.FuseTIR(),
             transform.RewriteDataflowReshape(),
         ],

@@ -94,6 +94,12 @@ def FuseAttention() -> Pass:
     return _lowering("FuseAttention", "relax-fuse-attention")
 
 
+def FuseImageChains(always: bool = False) -> Pass:
+    """Group `product -> depthwise convolution or pooling -> (product)` on images, where that pays
+    or `always`; FuseTIR has to follow."""
+    return _lowering("FuseImageChains", "relax-fuse-image-chains", always=always)
+
+
 def ChooseLayout() -> Pass:
     """Compute convolutional networks with channels last."""
     return _lowering("ChooseLayout", "relax-choose-layout")
