@@ -26,6 +26,7 @@ _VIEWS = (
     "memref.reshape",
     "memref.memory_space_cast",
 )
+_NOT_WRITING = frozenset((*_VIEWS, "memref.dim", "memref.load"))
 
 
 class BufferUses:
@@ -97,10 +98,11 @@ class BufferUses:
         return found
 
     def written_by(self, op: ir.Operation) -> set[ir.Value]:
-        """Memrefs an operation may write: a linalg op's outputs, any memref another names."""
+        """Memrefs an operation may write: a linalg op's outputs, any memref another names that does
+        more than read or view it."""
         if op.name in ("linalg.generic", "linalg.fill"):
             return set(outputs_of(op))
-        return self.buffers_of(op)
+        return set() if op.name in _NOT_WRITING else self.buffers_of(op)
 
     def remaining_users(self, buffer: ir.Value, op: ir.Operation) -> list[ir.Operation]:
         """The operations other than `op` that use a buffer, each once."""

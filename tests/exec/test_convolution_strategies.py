@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -350,6 +351,33 @@ def test_images_of_any_size(groups: int) -> None:
         case = Case((height, width), 12, 40, (3, 3), (2, 1), SAME3, groups=groups, batch=batch)
         expected = np.maximum(reference(case, x, weight), 0)
         np.testing.assert_allclose(main(x).numpy(), expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["four outputs", "stride 2"])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_batches_of_any_size(name: str, threads: int) -> None:
+    """As many images as there are, by Winograd's algorithms."""
+    case = CONSTANT[name]
+    arguments, _ = arguments_of(case, 0)
+    batch = tir.Var("n", "int64")
+    shape = [batch, *case.sizes, case.channels]
+    data = relax.Var("x", relax.TensorStructInfo(shape, "float32"))
+    builder = relax.BlockBuilder()
+    with builder.function("main", [data]):
+        with builder.dataflow():
+            value = op.nn.conv2d(
+                data, relax.const(arguments[1]), strides=list(case.strides),
+                padding=list(case.padding), data_layout="NHWC", kernel_layout="HWIO",
+            )  # fmt: skip
+            result = builder.emit_output(builder.emit(value))
+        builder.emit_func_output(result)
+    executable = relax_mlir.compile(builder.get(), f"llvm -num-cores={threads}")
+    main = relax.VirtualMachine(executable, relax_mlir.cpu())["main"]
+    for images in (1, 3, 0):
+        now = replace(case, batch=images, epilogue="")
+        x = arguments_of(now, images)[0][0]
+        expected = reference(now, x, arguments[1])
+        np.testing.assert_allclose(main(x).numpy(), expected, atol=2e-5)
 
 
 def test_accuracy_of_a_target(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -232,3 +232,30 @@ def test_a_chain_of_lines(panel: int | None) -> None:
         along = found.axis
         assert (along.step, along.tiles, along.size, along.low, along.length) == (8, 6, 41, 2, 21)
         assert (found.summed.taps, found.summed.size, found.summed.length) == (1, 1, 1)
+
+
+def _of_any_batch(along: str) -> relax_mlir.tir.PrimFunc:
+    """A padded convolution of as many images of 8 x 8 as there are."""
+    algorithm = topi.nn.bilinear(2, 3)
+    x = te.placeholder((te.var("n", "int64"), 8, 8, 16), "float32", name="x")
+    if along == "both axes":
+        w = te.placeholder((4, 4, 16, 16), "float32", name="w")
+        y = topi.nn.conv2d_winograd_nhwc(x, w, (1, 1), algorithm, algorithm, (8, 8))
+    else:
+        w = te.placeholder((4, 3, 16, 16), "float32", name="w")
+        y = topi.nn.conv2d_winograd_1d_nhwc(x, w, (1, 1), algorithm, 1, 1, (8, 8))
+    module = relax_mlir.IRModule({"main": te.create_prim_func([x, w, y])})
+    return PassPipeline("tir-to-linalg")(module)["main"]
+
+
+@pytest.mark.parametrize("along", ["both axes", "one"])
+def test_batches_of_any_size(along: str) -> None:
+    """Views of the data and questions for their sizes, which stand between, write nothing."""
+    lowered = _of_any_batch(along)
+    with lowered.operation.context:
+        uses = BufferUses(lowered.operation)
+        match = match_winograd if along == "both axes" else match_winograd_1d
+        operations = _operations(lowered.operation)
+        assert {"memref.subview", "memref.dim"} <= {op.name for op in operations}
+        (found,) = (chain for op in operations if (chain := match(op, uses)) is not None)
+        assert found.data == lowered.operation.regions[0].blocks[0].arguments[0]

@@ -114,7 +114,8 @@ class _Matcher(ChainMatcher):
         shape, lengths = one + static_sizes(data, 1), one + static_sizes(out, 1)
         before = [0] * len(one) + list(lows[1:-1])
         other = 1 - direction
-        tiles = static_sizes(first.operands[2], 0)[-2]
+        transformed = first.operands[2]
+        tiles = static_sizes(transformed, ir.MemRefType(transformed.type).rank - 2, 1)[0]
         borders = () if padding is None else padding.members
         return Winograd1D(
             data=data,
