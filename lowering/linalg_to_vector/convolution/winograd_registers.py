@@ -34,7 +34,8 @@ def fits_in_registers(win: Winograd, target: CPUTarget) -> bool:
     """Whether the sums of all tiles fit into registers, and a vector is a panel of the weight."""
     tiles = win.rows.tiles * win.columns.tiles
     own_panel = win.panel in (None, target.lanes(32))
-    return own_panel and bool(register_groups(win.columns.products, tiles, target))
+    elements = win.count * win.channels
+    return own_panel and bool(register_groups(win.columns.products, tiles, elements, target))
 
 
 class WeightInRegisters(WeightInCall):
@@ -59,15 +60,15 @@ class WeightInRegisters(WeightInCall):
 
     def _block(self, chunk: Chunk, products: Products, block: WeightPart) -> None:
         win = self.win
-        groups = register_groups(win.columns.products, self._tiles(chunk), self.target)
+        elements = win.count * win.channels
+        groups = register_groups(
+            win.columns.products, chunk.rows * win.columns.tiles, elements, self.target
+        )
         passes = [(row, group) for row in range(win.rows.products) for group in groups]
         taps = prod(self._taps())
         for number, part in enumerate(passes):
             low, high = (taps * n // len(passes) for n in (number, number + 1))
             self._pass(chunk, products, block, part, range(low, high))
-
-    def _tiles(self, chunk: Chunk) -> int:
-        return chunk.rows * self.win.columns.tiles
 
     def _pass(
         self,
