@@ -22,8 +22,14 @@ stands behind the numbers:
   0.83 ms with their weight in the cache and 0.89 ms without, 1.24 ms if it is not fetched ahead.
 
 So a weight that Winograd's transform makes four times as large is often better transformed anew in
-every call, a part at a time in the cache: 3x3 convolutions of 512 channels and 7 x 7 positions with
-F(4,3) take 0.69 ms so, 1.3 ms when the 38 MB are read; F(2,3) with its 17 MB takes 0.78 ms.
+every call.  Where an image has few tiles, factors are used a few times only, and stay in registers
+(`winograd_registers.py`): 3x3 convolutions of 512 channels and 7 x 7 positions take 0.43 ms so, and
+0.49 with the weight from memory; with factors that are stored, a part at a time in the cache, 0.55,
+and 1.3 where the 38 MB of the transformed weight are read.  256 channels of 14 x 14, sixteen tiles,
+take 0.32 ms with factors that are stored.
+
+The last tile of an axis is one of fewer positions if they are no multiple of its own, and does
+without some of the products: F(4,3) has 22 x 22 for 14 x 14 positions, 11 x 11 for 7 x 7.
 
 Convolutions of single pixels have one form, a matrix product: those of ResNet-50, each alone, run
 at 0.96 to 1.0 of the peak.  Strassen's algorithm in Winograd's form, with its sums in the
