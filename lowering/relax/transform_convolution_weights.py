@@ -38,8 +38,9 @@ class TransformConvolutionWeights(Pass):
     A convolution of float32 images with their channels last, one group, becomes a call of a
     TensorIR function: the transforms and products of a Winograd algorithm along both axes or one,
     or a direct convolution, each with a constant weight in panels as its kernel reads them.  One of
-    lines (`conv1d`) does where the algorithm pays.  Winograd's transform of the weight is done here
-    or, where that is faster or the weight is an argument, in every call.  The cost model is in
+    lines (`conv1d`) does where the algorithm pays; one of images of any size is a direct one.
+    Winograd's transform of the weight is done here or, where that is faster or the weight is an
+    argument, in every call.  The cost model is in
     `lowering/linalg_to_vector/convolution/forms.py`; where the convolutions of a function would
     together have too much error (`accuracy.py` there), those become more exact that lose least time
     by it.
@@ -70,11 +71,15 @@ class TransformConvolutionWeights(Pass):
 
 @dataclass(frozen=True)
 class _Convolution:
-    """An operator that has forms; `weight` is None where it is no constant."""
+    """An operator that has forms; `weight` is None where it is no constant.
+
+    is_of_any_size: whether the sizes of the image in `shape` are only typical ones.
+    """
 
     op: ir.Operation
     shape: ConvolutionShape
     weight: np.ndarray | None
+    is_of_any_size: bool = False
 
 
 @dataclass(frozen=True)
@@ -93,6 +98,8 @@ class _Plan:
 
 # Operators with forms, and their axes.
 _CONVOLUTIONS = {"nn.conv1d": 1, "nn.conv2d": 2}
+# Rows and columns of an image whose sizes only run time knows.
+_TYPICAL_SIZE = 28
 # Operators that sum as many products as convolutions do, and have one form.
 _OTHER_SUMS = (*_CONVOLUTIONS, "matmul", "einsum")
 
@@ -106,19 +113,33 @@ def _convolutions(function: ir.Operation, values: ConstantValues) -> tuple[list[
         if spec is None or spec.name not in _OTHER_SUMS:
             continue
         ndim = _CONVOLUTIONS.get(spec.name)
-        shape = None if ndim is None else _shape(op, ndim)
-        if shape is None:
-            others += 1
-        else:
-            found.append(_Convolution(op, shape, values.of(op.operands[1])))
+        convolution = None if ndim is None else _convolution(op, ndim, values)
+        others += convolution is None or convolution.is_of_any_size
+        if convolution is not None:
+            found.append(convolution)
     return found, others
 
 
-def _chosen_forms(found: list[_Convolution], others: int, accuracy: str) -> list[Form]:
-    from relax_mlir.lowering.linalg_to_vector.convolution.forms import choose_forms
+def _convolution(op: ir.Operation, ndim: int, values: ConstantValues) -> _Convolution | None:
+    """None for an operator that has one form."""
+    shape = _shape(op, ndim)
+    if shape is not None:
+        return _Convolution(op, shape, values.of(op.operands[1]))
+    weight = values.of(op.operands[1])
+    shape = _shape(op, ndim, _TYPICAL_SIZE)
+    return None if shape is None or weight is None else _Convolution(op, shape, weight, True)
 
-    known = [(c.shape, c.weight is not None) for c in found]
-    return choose_forms(known, host_cpu(), accuracy, others=others)
+
+def _chosen_forms(found: list[_Convolution], others: int, accuracy: str) -> list[Form]:
+    """The forms of convolutions; one of images of any size is computed directly."""
+    from relax_mlir.lowering.linalg_to_vector.convolution.forms import choose_forms, forms_of
+
+    known = [(c.shape, c.weight is not None) for c in found if not c.is_of_any_size]
+    chosen = iter(choose_forms(known, host_cpu(), accuracy, others=others))
+    return [
+        forms_of(c.shape, host_cpu(), accuracy)[0] if c.is_of_any_size else next(chosen)
+        for c in found
+    ]
 
 
 def _plan(convolution: _Convolution, form: Form, pool: Executor) -> _Plan | None:
@@ -145,7 +166,8 @@ def _rewrite(
     tiles = [axis and axis.output for axis in (form.rows, form.columns)]
     form_key = (*tiles, form.in_call, str(attributes_of(op)["padding"]))
     key = (plan.convolution.shape, *form_key, str(kind), str(operands[1].type))
-    if key in callees:
+    # Calls of functions for any size name their sizes, too.
+    if key in callees and not plan.convolution.is_of_any_size:
         callee = {"callee": callees[key]}
         replace(op, write.raw("relax.call_tir", kind, operands, callee))
         return
@@ -154,9 +176,10 @@ def _rewrite(
     replace(op, value)
 
 
-def _shape(op: ir.Operation, ndim: int) -> ConvolutionShape | None:
+def _shape(op: ir.Operation, ndim: int, typical: int = 0) -> ConvolutionShape | None:
     """The sizes of a convolution, if all but the number of images are known and the rest is as the
-    forms need it; one without rows has one."""
+    forms need it; one without rows has one.  typical: what is taken for sizes of the image that are
+    symbols, 0 if there may be none."""
     from relax_mlir.lowering.linalg_to_vector.convolution.forms import ConvolutionShape
 
     attributes = attributes_of(op)
@@ -166,7 +189,11 @@ def _shape(op: ir.Operation, ndim: int) -> ConvolutionShape | None:
     )
     if not plain or data is None or weight is None or out is None:
         return None
-    sizes = [dim for dim in (*data[1:], *weight, *out[1:]) if isinstance(dim, int)]
+    image_of = [data[1:-1], out[1:-1]]
+    if typical:
+        image_of = [[d if isinstance(d, int) else typical for d in dims] for dims in image_of]
+    dims = (*image_of[0], data[-1], *weight, *image_of[1], out[-1])
+    sizes = [dim for dim in dims if isinstance(dim, int)]
     if len(sizes) != 3 * ndim + 4 or 0 in sizes:
         return None
     lines = [1] * (2 - ndim)

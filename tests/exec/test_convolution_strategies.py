@@ -326,13 +326,17 @@ def test_errors_of_winograd(kernel: int, stride: int, limit: float) -> None:
     check(case, constant=True, tolerance=limit)
 
 
-@pytest.mark.parametrize("groups", [1, 4])
-def test_images_of_any_size(groups: int) -> None:
-    """Batch and image sizes that are symbols: the same code for all."""
+@pytest.mark.parametrize(
+    ("channels", "outputs", "groups"), [(12, 40, 1), (12, 40, 4), (40, 96, 1)]
+)
+def test_images_of_any_size(channels: int, outputs: int, groups: int) -> None:
+    """Batch and image sizes that are symbols: the same code for all; a large weight is in
+    panels."""
     n, h, w = (tir.Var(name, "int64") for name in "nhw")
-    data = relax.Var("x", relax.TensorStructInfo([n, h, w, 12], "float32"))
+    data = relax.Var("x", relax.TensorStructInfo([n, h, w, channels], "float32"))
     random_ = np.random.default_rng(0)
-    weight = (random_.standard_normal((3, 3, 12 // groups, 40)) / 10).astype(np.float32)
+    shape = (3, 3, channels // groups, outputs)
+    weight = (random_.standard_normal(shape) / 20).astype(np.float32)
     builder = relax.BlockBuilder()
     with builder.function("main", [data]):
         with builder.dataflow():
@@ -344,11 +348,17 @@ def test_images_of_any_size(groups: int) -> None:
             )  # fmt: skip
             result = builder.emit_output(builder.emit(op.nn.relu(value)))
         builder.emit_func_output(result)
-    executable = relax_mlir.compile(builder.get(), "llvm")
+    module = relax.transform.TransformConvolutionWeights()(builder.get())
+    names = {variable.name_hint for variable in module.get_global_vars()} - {"main"}
+    assert names == ({"conv2d_panels"} if channels == 40 else set())
+    executable = relax_mlir.compile(module, "llvm")
     main = relax.VirtualMachine(executable, relax_mlir.cpu())["main"]
-    for batch, height, width in ((1, 9, 23), (2, 1, 1), (3, 2, 17), (1, 12, 8)):
-        x = random_.standard_normal((batch, height, width, 12)).astype(np.float32)
-        case = Case((height, width), 12, 40, (3, 3), (2, 1), SAME3, groups=groups, batch=batch)
+    sizes = [(1, 9, 23), (2, 1, 1), (3, 2, 17), (1, 12, 8), (1, 3, 5), (1, 4, 6), (1, 1, 15)]
+    for batch, height, width in sizes:
+        x = random_.standard_normal((batch, height, width, channels)).astype(np.float32)
+        case = Case(
+            (height, width), channels, outputs, (3, 3), (2, 1), SAME3, groups=groups, batch=batch
+        )
         expected = np.maximum(reference(case, x, weight), 0)
         np.testing.assert_allclose(main(x).numpy(), expected, atol=1e-5)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 from relax_mlir.lowering.linalg_to_vector.builder import Builder, Index
 from relax_mlir.lowering.linalg_to_vector.convolution.cost import even_pieces
@@ -14,6 +15,11 @@ __all__ = ["Place", "RowTile", "Selected", "WindowLoops", "row_tiles", "tap_rang
 
 Selected = tuple[tuple[int, ...], ...] | None
 """For every tap along the row the positions of a tile that may read it; None if all may."""
+
+
+# Fewer positions of a row are not divided, whatever is left of a length that run time knows: tiles
+# of one would wait for their products, and each reads the whole weight.
+_SMALLEST_PIECE = 4
 
 
 @dataclass(frozen=True)
@@ -144,10 +150,17 @@ class WindowLoops:
     def _row_of_unknown_length(
         self, length: Index, largest: int, body: Callable[[Index, int, Selected], None]
     ) -> None:
+        """Tiles of `largest` positions, halves and quarters of that, and what is left as one."""
         b, size = self.b, largest
         begin: Index = 0
-        while size:
+        while True:
             end = b.add(begin, b.round_down(b.sub(length, begin), size))
             with b.loop(begin, end, size) as position:
                 body(position, size, None)
-            begin, size = end, size // 2
+            begin = end
+            if size <= _SMALLEST_PIECE:
+                break
+            size //= 2
+        rest = {count: partial(body, begin, count, None) for count in range(1, size)}
+        if rest:
+            b.switch(b.sub(length, begin), rest)

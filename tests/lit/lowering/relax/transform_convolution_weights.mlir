@@ -66,3 +66,15 @@ func.func @line(%x: tensor<1x400x64xf32> {relax.name = "x"}) -> tensor<1x400x96x
   }) : () -> tensor<1x400x96xf32>
   return %0 : tensor<1x400x96xf32>
 }
+
+// Of images whose sizes only run time knows the weight is in panels.
+// CHECK-LABEL: func.func @of_any_size
+// CHECK: "relax.call_tir"(%x, %{{.*}}) {callee = @conv2d_panels{{.*}}tensor<{{.*}}x3x3x64x{{.*}}xf32>
+func.func @of_any_size(%x: tensor<1x?x?x64xf32, #relax.dims<[1, "h", "w", 64]>> {relax.name = "x"}) -> tensor<1x?x?x64xf32, #relax.dims<[1, "floordiv(h, 2)", "floordiv(w, 2)", 64]>> attributes {relax.attrs = {}} {
+  %0 = "relax.dataflow"() ({
+    %w = "relax.constant"() {value = dense<1.0> : tensor<3x3x64x64xf32>} : () -> tensor<3x3x64x64xf32>
+    %y = "relax.nn_conv2d"(%x, %w) {data_layout = "NHWC", kernel_layout = "HWIO", padding = array<i64: 0, 0, 1, 1>, strides = 2 : i64} : (tensor<1x?x?x64xf32, #relax.dims<[1, "h", "w", 64]>>, tensor<3x3x64x64xf32>) -> tensor<1x?x?x64xf32, #relax.dims<[1, "floordiv(h, 2)", "floordiv(w, 2)", 64]>>
+    "relax.output"(%y) : (tensor<1x?x?x64xf32, #relax.dims<[1, "floordiv(h, 2)", "floordiv(w, 2)", 64]>>) -> ()
+  }) : () -> tensor<1x?x?x64xf32, #relax.dims<[1, "floordiv(h, 2)", "floordiv(w, 2)", 64]>>
+  return %0 : tensor<1x?x?x64xf32, #relax.dims<[1, "floordiv(h, 2)", "floordiv(w, 2)", 64]>>
+}
