@@ -31,6 +31,8 @@ class LinearMap:
     def emit(self, b: Builder, values: Sequence[ir.Value | None]) -> list[ir.Value | None]:
         """One value a row; None stands for zero, in and out."""
         matrix = self.matrix
+        if all(value is None for value in values):
+            return [None] * len(matrix)
         if matrix.shape[0] < matrix.shape[1]:
             matrix, values = _with_paired_columns(b, matrix, values)
         emitter = _Emitter(b, values)

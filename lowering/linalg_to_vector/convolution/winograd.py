@@ -46,7 +46,8 @@ class _TransformedWeight(WinogradPanels):
         b, win = self.b, self.win
         block = self.sum_block()
         row = win.panel or win.outputs
-        for number, tiles in self.each_product(chunk, range(win.rows.products)):
+
+        def add(number: Index, tiles: int) -> None:
             largest = self.largest_piece(tiles, len(masks))
             pieces = len(even_pieces(tiles, largest))
             start = self._start(products.first, number)
@@ -58,6 +59,8 @@ class _TransformedWeight(WinogradPanels):
                     part = Factors(self.weight, at, row, low, channels, masks, ahead)
                     later = b.compare("ugt", b.index(low), 0) if block < win.channels else None
                     self.add_products(chunk, products, piece, part, later)
+
+        self.each_product(chunk, (0, win.rows.products), add)
 
     def _start(self, column: Index, number: Index) -> Index:
         """Where the factors of a product begin, for output channels from `column` on."""

@@ -205,8 +205,7 @@ class _Emitter(WinogradEmitter):
 
             def element(channel: Index, mask: ir.Value | None, j: int) -> ir.Value:
                 offset, there = places[j]
-                both = there if exists is True else value_of(b, [there, _value(exists)])
-                lanes = b.broadcast(both, self.lanes)
+                lanes = b.broadcast(value_of(b, [there, exists]), self.lanes)
                 if mask is not None:
                     lanes = b.op("arith.andi", lanes.type, [lanes, mask])
                 return b.load(self.data, b.add(b.add(start, channel), offset), self.lanes, lanes)
@@ -353,8 +352,3 @@ class _Emitter(WinogradEmitter):
 
 def _sum_of(b: Builder, kind: ir.Type, lhs: ir.Value, rhs: ir.Value) -> ir.Value:
     return b.op("arith.addf", kind, [lhs, rhs])
-
-
-def _value(condition: ir.Value | bool) -> ir.Value:
-    assert not isinstance(condition, bool)
-    return condition

@@ -3,7 +3,7 @@ register tiles, and the epilogue that finishes vectors of the output."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
@@ -92,15 +92,19 @@ class WinogradEmitter:
 
     def elements(
         self, first: Index, axis: WinogradAxis, stride: int
-    ) -> list[tuple[Index, ir.Value]]:
+    ) -> list[tuple[Index, ir.Value | bool]]:
         """Offsets of the elements that a tile reads along an axis, and whether they exist; the
         offset of one that does not is that of the nearest."""
         b = self.b
-        found: list[tuple[Index, ir.Value]] = []
+        found: list[tuple[Index, ir.Value | bool]] = []
         for i in range(axis.b.shape[1]):
             place = b.add(first, i)
             near = b.minimum(b.maximum(place, 0), axis.size - 1)
-            exists = b.compare("ult", b.index(place), axis.size)
+            exists = (
+                0 <= place < axis.size
+                if isinstance(place, int)
+                else b.compare("ult", place, axis.size)
+            )
             found.append((b.mul(near, stride), exists))
         return found
 
@@ -195,8 +199,9 @@ def below(b: Builder, value: Index, bound: int) -> ir.Value | bool:
     return value < bound if isinstance(value, int) else b.compare("slt", value, bound)
 
 
-def value_of(b: Builder, conditions: list[ir.Value]) -> ir.Value:
-    """The conjunction of conditions that are values."""
+def value_of(b: Builder, conditions: Sequence[ir.Value | bool]) -> ir.Value:
+    """The conjunction of conditions as a value, also where it is known here."""
     found = b.all_of(conditions)
-    assert not isinstance(found, bool)
+    if isinstance(found, bool):
+        return b.constant(b.i1, ir.IntegerAttr.get(b.i1, int(found)))
     return found

@@ -8,7 +8,7 @@ stored.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -25,7 +25,6 @@ from relax_mlir.lowering.linalg_to_vector.convolution.winograd_output import (
     below,
     conditions_between,
     inside,
-    value_of,
 )
 from relax_mlir.lowering.linalg_to_vector.cpu_target import CPUTarget
 from relax_mlir.lowering.linalg_to_vector.loop_nest import LoopNest, Stage
@@ -147,15 +146,27 @@ class WinogradTiles(WinogradEmitter):
         axis = self.win.columns
         return _with_tiles(products, axis.used_by_all, axis.tiles, axis.whole)
 
-    def each_product(self, chunk: Chunk, rows: range) -> Iterator[tuple[Index, int]]:
-        """Loops over the products of some rows, in the order of the weight: their number, and how
-        many tiles have them."""
-        b, every = self.b, self.win.columns.products
-        for part, lines in self.tile_rows(chunk, rows):
-            with b.loop(part.start, part.stop) as row:
-                for columns, across in self.tile_columns(range(every)):
-                    with b.loop(columns.start, columns.stop) as column:
-                        yield b.add(b.mul(row, every), column), lines * across
+    def each_product(
+        self, chunk: Chunk, rows: tuple[Index, Index], body: Callable[[Index, int], None]
+    ) -> None:
+        """Loop over the products of some rows, in the order of the weight: `body` gets the number
+        of a product, and how many tiles have it."""
+        b, axis, every = self.b, self.win.rows, self.win.columns.products
+
+        def in_row(row: Index, lines: int) -> None:
+            for columns, across in self.tile_columns(range(every)):
+                with b.loop(columns.start, columns.stop) as column:
+                    body(b.add(b.mul(row, every), column), lines * across)
+
+        (_, most), *fewer = self.tile_rows(chunk, range(axis.products))
+        with b.loop(*rows) as row:
+            if not fewer:
+                in_row(row, most)
+                return
+            ((rest, least),) = fewer
+            b.when(
+                b.at_least(row, rest.start), lambda: in_row(row, least), lambda: in_row(row, most)
+            )
 
     def _matrices(self, place: Place) -> list[PartOfTile | WinogradAxis]:
         """What has the matrices of a tile, for rows and columns."""
@@ -185,35 +196,52 @@ class WinogradTiles(WinogradEmitter):
         """Loop over the tiles of some rows of a chunk.  The rows and columns that are `whole` are
         written apart from those at the border, and from the last ones."""
         b, win = self.b, self.win
+        axes = (win.rows, win.columns)
+        within = [
+            (first, min(end, axis.whole)) for (first, end), axis in zip(whole, axes, strict=True)
+        ]
+        # Whether each tile that is none of the last is whole, or none is.
+        every = all(found == (0, axis.whole) for found, axis in zip(within, axes, strict=True))
+        none = any(first >= end for first, end in within)
         with b.loop(low, high) as line, b.loop(0, win.columns.tiles) as column:
             place = Place(b.add(chunk.row, line), column, line)
-            inside = b.all_of(
+            inside = not none and b.all_of(
                 [
-                    *conditions_between(b, place.row, whole[0], win.rows.tiles),
-                    *conditions_between(b, column, whole[1], win.columns.tiles),
+                    *conditions_between(b, place.row, within[0], win.rows.tiles),
+                    *conditions_between(b, column, within[1], win.columns.tiles),
                 ]
             )
             border = replace(place, border=True)
-            b.when(inside, lambda: write(place), lambda: self._at_border(border, write))
+            b.when(inside, lambda: write(place), lambda: self._at_border(border, write, every))
 
-    def _at_border(self, place: Place, write: Callable[[Place], None]) -> None:
-        """Write a tile as what it is, one of the last or not."""
-        b, win = self.b, self.win
+    def _at_border(self, place: Place, write: Callable[[Place], None], only_last: bool) -> None:
+        """Write a tile as what it is: one of the last rows or columns, or not.  Those that are
+        alone in being what they are have a place that is known.  only_last: whether there are no
+        others."""
+        b, rows, columns = self.b, self.win.rows, self.win.columns
 
-        def in_row(is_last: bool) -> None:
-            if win.columns.last is None:
-                write(replace(place, last=(is_last, False)))
+        def as_one_of(row: Index, column: Index, last: tuple[bool, bool]) -> None:
+            if any(last) or not only_last:
+                write(replace(place, row=row, column=column, last=last))
+
+        def in_row(row: Index, is_last: bool) -> None:
+            if columns.last is None:
+                as_one_of(row, place.column, (is_last, False))
                 return
             b.when(
-                b.at_least(place.column, win.columns.whole),
-                lambda: write(replace(place, last=(is_last, True))),
-                lambda: write(replace(place, last=(is_last, False))),
+                b.at_least(place.column, columns.whole),
+                lambda: as_one_of(row, columns.whole, (is_last, True)),
+                lambda: as_one_of(row, _only(columns, place.column), (is_last, False)),
             )
 
-        if win.rows.last is None:
-            in_row(False)
+        if rows.last is None:
+            in_row(place.row, False)
             return
-        b.when(b.at_least(place.row, win.rows.whole), lambda: in_row(True), lambda: in_row(False))
+        b.when(
+            b.at_least(place.row, rows.whole),
+            lambda: in_row(rows.whole, True),
+            lambda: in_row(_only(rows, place.row), False),
+        )
 
     # The data
 
@@ -256,9 +284,14 @@ class WinogradTiles(WinogradEmitter):
             start = b.add(image, channel)
             lines = [b.add(start, offset) for offset, _ in rows]
 
-            def element(i: int, j: int) -> ir.Value:
-                there = b.broadcast(value_of(b, [rows[i][1], columns[j][1]]), self.lanes)
-                both = there if mask is None else b.op("arith.andi", there.type, [there, mask])
+            def element(i: int, j: int) -> ir.Value | None:
+                there = b.all_of([rows[i][1], columns[j][1]])
+                if there is False:
+                    return None
+                both = mask
+                if not isinstance(there, bool):
+                    every = b.broadcast(there, self.lanes)
+                    both = every if mask is None else b.op("arith.andi", every.type, [every, mask])
                 return b.load(self.data, b.add(lines[i], columns[j][0]), self.lanes, both)
 
             self._transform_tile(chunk, place, element, channel, mask)
@@ -269,7 +302,7 @@ class WinogradTiles(WinogradEmitter):
         self,
         chunk: Chunk,
         place: Place,
-        element: Callable[[int, int], ir.Value],
+        element: Callable[[int, int], ir.Value | None],
         channel: Index,
         mask: ir.Value | None,
     ) -> None:
@@ -398,6 +431,11 @@ class WinogradTiles(WinogradEmitter):
             ]
         )
         b.when(exists, lambda: self.finish(value, at, mask))
+
+
+def _only(axis: WinogradAxis, place: Index) -> Index:
+    """Where a tile is that is not the last: known, if it is the only one."""
+    return 0 if axis.whole == 1 else place
 
 
 def _with_tiles(products: range, used: int, tiles: int, whole: int) -> list[tuple[range, int]]:

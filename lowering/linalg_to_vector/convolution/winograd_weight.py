@@ -9,6 +9,7 @@ cache, and multiplied with all tiles of the chunk.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 from relax_mlir.lowering.linalg_to_vector.builder import FlatView, Index
 from relax_mlir.lowering.linalg_to_vector.convolution.cost import (
@@ -91,13 +92,21 @@ class WeightInCall(WinogradPanels):
         """Add the products of a block to the sums."""
         b, win = self.b, self.win
         step = self.block().rows
-        for low in range(0, win.rows.products, step):
-            rows = range(low, min(win.rows.products, low + step))
-            self._transform(block, rows)
-            for product, tiles in self.each_product(chunk, rows):
+        parts = range(0, win.rows.products, step)
+        with b.loop(0, len(parts)) as part:
+            low = b.mul(part, step)
+            high = b.minimum(b.add(low, step), win.rows.products)
+            for number, start in enumerate(parts):
+                rows = range(start, min(start + step, win.rows.products))
+                chosen = True if len(parts) == 1 else b.compare("eq", part, number)
+                b.when(chosen, partial(self._transform, block, rows))
+
+            def add(product: Index, tiles: int) -> None:
                 self._fetch_next(block, product)
-                start = b.mul(b.sub(product, low * win.columns.products), self.plane())
+                start = b.mul(b.sub(product, b.mul(low, win.columns.products)), self.plane())
                 self._add_block(chunk, products, block, product, tiles, start)
+
+            self.each_product(chunk, (low, high), add)
 
     def _add_block(
         self,
