@@ -42,6 +42,12 @@ SAME_LAYOUT: dict[str, Case] = {
     "broadcast": lambda x: op.broadcast_to(op.max(x, axis=1, keepdims=True), [2, 3, 6, 7]),
     "split": lambda x: op.add(op.split(x, 2, axis=1)[1], op.split(x, 2, axis=1)[0]),
     "layer_norm": lambda x: op.nn.layer_norm(x, _const(4), _const(4), axes=[1]),
+    "layer_norm of images": lambda x: op.nn.layer_norm(
+        x, _const(4, 6, 7), _const(4, 6, 7), axes=[1, 2, 3]
+    ),
+    "layer_norm of rows": lambda x: op.nn.layer_norm(x, _const(6, 7), _const(6, 7), axes=[-2, -1]),
+    "rms_norm of images": lambda x: op.nn.rms_norm(x, _const(4, 6, 7), axes=[1, 2, 3]),
+    "stack": lambda x: op.max(op.stack([x, op.exp(x)], axis=2), axis=2),
     "group_norm": lambda x: op.nn.group_norm(x, _const(4), _const(4), 2, 1, [2, 3]),
     "instance_norm": lambda x: op.nn.instance_norm(x, _const(4), _const(4), 1, [2, 3]),
     "batch_norm": lambda x: op.nn.batch_norm(
@@ -68,6 +74,7 @@ SAME_LAYOUT: dict[str, Case] = {
 
 OTHERS: dict[str, Case] = {
     "argmax": lambda x: op.argmax(x, axis=1),
+    "stack behind": lambda x: op.stack([x, op.exp(x)], axis=-1),
     "mean": lambda x: op.mean(x, axis=[2, 3]),
     "sum of channels": lambda x: op.sum(x, axis=1),
     "flatten": lambda x: op.nn.batch_flatten(x),

@@ -19,7 +19,10 @@ from relax_mlir.mlir import ir
 def order_of(old: str, new: str) -> Order:
     """The permutation from one layout to the other.  Raises PassError for other axes."""
     if sorted(old) != sorted(new) or len(set(old)) != len(old):
-        raise PassError(f"the layout {new} is no permutation of {old}")
+        raise PassError(
+            f"the layout {new} is no permutation of {old}",
+            hint="axes are only permuted; relax.op.layout_transform makes blocks of channels",
+        )
     return tuple(old.index(axis) for axis in new)
 
 

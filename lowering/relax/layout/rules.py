@@ -154,19 +154,33 @@ def _broadcast_to(c: MovedValues, op: ir.Operation, name: str, order: Order) -> 
 
 
 def _normalisation(c: MovedValues, op: ir.Operation, name: str, order: Order) -> bool:
-    """Layer, group, instance and root-mean-square normalisation of one axis or channels."""
+    """Layer, group, instance and root-mean-square normalisation; what scales several axes is
+    permuted as they are."""
     attributes = attributes_of(op)
     data, *others = op.operands
     axes = attributes["axes"]
-    axes = [axes] if isinstance(axes, int) else list(axes)
-    by_channel = "channel_axis" in attributes
-    if data not in c.moved or (len(axes) != 1 and not by_channel):
+    axes = [a % len(order) for a in ([axes] if isinstance(axes, int) else axes)]
+    if data not in c.moved:
         return False
-    attributes["axes"] = sorted(order.index(a % len(order)) for a in axes)
-    if by_channel:
-        attributes["channel_axis"] = order.index(attributes["channel_axis"] % len(order))
     write = c.writer(op)
+    attributes["axes"] = sorted(order.index(a) for a in axes)
+    if "channel_axis" in attributes:
+        attributes["channel_axis"] = order.index(attributes["channel_axis"] % len(order))
+    elif len(axes) > 1:
+        own = tuple(axes.index(a) for a in order if a in axes)
+        others = [c.into(write, value, own) for value in others]
     c.note(op, write.op(name, c.into(write, data, order), *others, **attributes), order)
+    return True
+
+
+def _stack(c: MovedValues, op: ir.Operation, name: str, order: Order) -> bool:
+    """The new axis is the outermost, wherever it was to be."""
+    if any(len(dims_of(value) or ()) != len(order) for value in op.operands):
+        return False
+    axis = attributes_of(op)["axis"] % (len(order) + 1)
+    write = c.writer(op)
+    made = write.op(name, [c.into(write, value, order) for value in op.operands], axis=0)
+    c.note(op, made, (axis, *(old + (old >= axis) for old in order)))
     return True
 
 
@@ -268,6 +282,7 @@ _FAMILIES: tuple[tuple[Sequence[str], Any], ...] = (
     ),
     (("nn.batch_norm",), _batch_norm),
     (("split",), _split),
+    (("stack",), _stack),
     (("nn.pixel_shuffle",), _pixel_shuffle),
     (("reshape", "flatten", "nn.batch_flatten", "squeeze", "expand_dims"), regroup.reshape),
 )
