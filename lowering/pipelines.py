@@ -23,7 +23,8 @@ _PIPELINES: dict[str, str] = {
         "relax-choose-layout,relax-fold-scale-axis,relax-convolution-to-matmul,"
         "relax-scale-matmul-weights,"
         "relax-transposed-convolution-to-convolution,relax-transform-convolution-weights,"
-        "relax-pack-constant-weights,relax-zero,relax-fuse-transpose-matmul,relax-fuse-tir,"
+        "relax-pack-constant-weights,relax-fold-constant{moves-only=true},relax-zero,"
+        "relax-fuse-transpose-matmul,relax-fuse-tir,"
         "relax-fuse-attention,relax-fuse-image-chains,relax-fuse-tir,"
         "relax-rewrite-dataflow-reshape"
     ),

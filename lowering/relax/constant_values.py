@@ -101,6 +101,12 @@ _MOVES: dict[str, Callable[[np.ndarray, Mapping[str, Any]], np.ndarray | None]] 
 }
 
 
+def moves_elements(op: ir.Operation) -> bool:
+    """Whether an operator only moves elements, or reads them as another shape."""
+    spec = spec_of(op)
+    return spec is not None and (spec.name in _SHAPES or spec.name in _MOVES)
+
+
 def batch_norm_terms(
     attributes: Mapping[str, Any], parameters: Sequence[np.ndarray]
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -114,4 +120,4 @@ def batch_norm_terms(
     return scale, shift + beta if attributes["center"] else shift
 
 
-__all__ = ["ConstantValues", "batch_norm_terms"]
+__all__ = ["ConstantValues", "batch_norm_terms", "moves_elements"]

@@ -15,6 +15,7 @@ from relax_mlir.dialects.relax.constants import build_constant, read_constant
 from relax_mlir.dialects.relax.spec import spec_of
 from relax_mlir.dialects.variadic import create
 from relax_mlir.lowering.passes import ModuleState, Pass, find_pass, register_pass
+from relax_mlir.lowering.relax.constant_values import ConstantValues, moves_elements
 from relax_mlir.lowering.relax.functions import (
     RELAX_ATTRS,
     call_tir_operands,
@@ -41,11 +42,38 @@ class FoldConstant(Pass):
 
     Calls to TensorIR functions and operators that can be legalized are computed; those without a
     tensor argument (`zeros`, `arange`) stay as they are, as do results of unknown size.
+
+    moves_only: compute only operators that move elements (reshape, permute_dims, ...), which needs
+    no compiler.  Often, as for the weight of a last linear layer, nothing else is left to compute.
     """
+
+    moves_only: bool = False
 
     def run(self, state: ModuleState) -> None:
         for function in relax_functions(state):
-            _Folder(state, function).run()
+            if self.moves_only:
+                _fold_moves(state, function)
+            else:
+                _Folder(state, function).run()
+
+
+def _fold_moves(state: ModuleState, function: ir.Operation) -> None:
+    """Replace what operators make of constants by moving their elements."""
+    values = ConstantValues(state)
+    moves = [op for op in walk(function) if moves_elements(op)]
+    moved = {op.results[0]: array for op in moves
+             if (array := values.of(op.results[0])) is not None}  # fmt: skip
+    inside = {value.owner.operation: None for value in moved}
+    fed = {operand.owner.operation: None for op in inside for operand in op.operands}
+    for value, array in moved.items():
+        if any(use.owner.operation not in inside for use in value.uses):
+            op = value.owner.operation
+            with ir.InsertionPoint(op):
+                constant = build_constant(
+                    np.ascontiguousarray(array), state.constants, op.location, value.type
+                )
+            value.replace_all_uses_with(constant)
+    _erase_unused([*(op for op in fed if op not in inside), *inside])
 
 
 class _Folder:

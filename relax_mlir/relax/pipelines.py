@@ -76,6 +76,7 @@ def default_build_pipeline() -> Pass:
             transform.TransposedConvolutionToConvolution(),
             transform.TransformConvolutionWeights(),
             transform.PackConstantWeights(),
+            transform.FoldConstant(moves_only=True),
             zero_pipeline(),
             transform.FuseTransposeMatmul(),
             transform.FuseTIR(),

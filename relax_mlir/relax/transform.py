@@ -149,9 +149,11 @@ def PackConstantWeights() -> Pass:
 # -- constants, symbols, parameters -----------------------------------------------------------
 
 
-def FoldConstant() -> Pass:
-    """Compute calls whose arguments are all constants."""
-    return _lowering("FoldConstant", "relax-fold-constant")
+def FoldConstant(moves_only: bool = False) -> Pass:
+    """Compute calls whose arguments are all constants; with `moves_only` those of operators that
+    only move elements (reshape, permute_dims, ...), for which nothing is compiled."""
+    options = {"moves_only": True} if moves_only else {}
+    return _lowering("FoldConstant", "relax-fold-constant", **options)
 
 
 def BindParams(func_name: str, params: Mapping[Any, Any]) -> Pass:
