@@ -203,7 +203,8 @@ def _is_movable(value: ir.Value) -> bool:
 
 
 def erase_unused_buffers(function: ir.Operation) -> None:
-    """Erase the allocations that nothing uses any more."""
-    for op in operations_named(function, ALLOCATIONS):
+    """Erase the allocations that nothing uses any more, and the views that nothing does."""
+    views = operations_named(function, _VIEWS)
+    for op in (*reversed(views), *operations_named(function, ALLOCATIONS)):
         if not list(op.result.uses):
             op.erase()

@@ -28,6 +28,10 @@ from relax_mlir.lowering.linalg_to_vector.convolution.recognition import (
     find_bordered,
     find_pooling,
 )
+from relax_mlir.lowering.linalg_to_vector.convolution.tile_pooling import (
+    TilePooling,
+    find_tile_pooling,
+)
 from relax_mlir.lowering.linalg_to_vector.convolution.winograd_1d_matching import (
     Winograd1D,
     match_winograd_1d,
@@ -393,16 +397,42 @@ class _FunctionLowering:
             nest, epilogue = joined
             self._drop_fills(nest, epilogue)
             self.uses.move_definitions_up(consumer, op)
-        with ir.InsertionPoint(op), op.location:
-            self._emit_winograd(win, nest, epilogue)
+        writers = [win.fill, *win.members, op]
         if epilogue is not None and consumer is not None:
             following.remove(consumer)
-            consumer.erase()
-        _erase_from_last([win.fill, *win.members, op])
+            writers.append(consumer)
+        pooling = self._take_pooling(win, writers, following)
+        with ir.InsertionPoint(op), op.location:
+            self._emit_winograd(win, nest, epilogue, pooling)
+        _erase_from_last(writers if pooling is None else [*writers, pooling.fill, pooling.op])
         return True
 
+    def _take_pooling(
+        self,
+        win: Winograd | Winograd1D,
+        writers: list[ir.Operation],
+        following: list[ir.Operation],
+    ) -> TilePooling | None:
+        """The pooling of what a convolution and its epilogue compute that goes with them, and is no
+        longer among the following operations then."""
+        if isinstance(win, Winograd1D):
+            return None
+        image = outputs_of(writers[-1])[0]
+        axes = (win.rows, win.columns)
+        pooling = find_tile_pooling(image, writers, axes, following, self.uses)
+        if pooling is not None:
+            self.uses.move_definitions_up(pooling.op, win.last)
+            following.remove(pooling.op)
+            if pooling.fill in following:
+                following.remove(pooling.fill)
+        return pooling
+
     def _emit_winograd(
-        self, win: Winograd | Winograd1D, nest: LoopNest, epilogue: Stage | None
+        self,
+        win: Winograd | Winograd1D,
+        nest: LoopNest,
+        epilogue: Stage | None,
+        pooling: TilePooling | None,
     ) -> None:
         from relax_mlir.lowering.linalg_to_vector.convolution.winograd import emit_winograd
         from relax_mlir.lowering.linalg_to_vector.convolution.winograd_1d import emit_winograd_1d
@@ -410,7 +440,7 @@ class _FunctionLowering:
         if isinstance(win, Winograd1D):
             emit_winograd_1d(self.builder, win, nest, epilogue, self.target)
         else:
-            emit_winograd(self.builder, win, nest, epilogue, self.target)
+            emit_winograd(self.builder, win, nest, epilogue, self.target, pooling)
 
     def _lower_convolution(self, op: ir.Operation, following: list[ir.Operation]) -> bool:
         """Lower an operation that is a convolution, with the one that consumes it where that can

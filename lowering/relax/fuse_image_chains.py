@@ -29,12 +29,13 @@ from relax_mlir.mlir import ir
 @register_pass("relax-fuse-image-chains")
 @dataclass(frozen=True)
 class FuseImageChains(Pass):
-    """Group `product -> depthwise convolution or pooling -> (product)` on images, so that the image
-    between the first two never is whole in memory.
+    """Group `product -> depthwise convolution or pooling -> (product)` and `convolution -> pooling`
+    on images, so that the image between the first two never is whole in memory.
 
     Works on calls of TensorIR functions, fused ones too, by how their blocks go over rows;
-    `relax-fuse-tir` has to follow, and `linalg-tile-image-chains` then computes such a function in
-    blocks of rows.  Only where the image has no other use, and where
+    `relax-fuse-tir` has to follow.  `linalg-tile-image-chains` then computes what begins with a
+    product in blocks of rows, and Winograd convolutions pool windows that follow each other in
+    registers.  Only where the image has no other use, and, for products, where
     `linalg_to_vector/image_chain/cost.py` says that it pays; with `always` all of them.
     """
 
@@ -75,20 +76,26 @@ class _Finder:
         return found
 
     def _chain(self, op: ir.Operation) -> list[ir.Operation] | None:
-        """The calls from the product that makes the image of the window `op` slides over to the
-        product behind; None if there are no such calls, or they are better left alone."""
-        if self._movement(op) is not RowMovement.SLIDING:
+        """The calls from the one that makes the image of the window `op` slides over to the product
+        behind; None if there are no such calls, or they are better left alone."""
+        movement = self._movement(op)
+        if movement not in (RowMovement.SLIDING, RowMovement.STEPPING):
             return None
         producer = only_producer(call_tir_operands(op)[0][0], op)
-        if producer is None or not self._is_product(producer):
+        if producer is None or not self._multiplied(producer):
             return None
-        if self.target is not None and not is_worth_blocks(
-            _bytes(producer.results[0]), self.target
-        ):
+        if self._movement(producer) is not RowMovement.PARALLEL:
+            is_pooling = movement is RowMovement.STEPPING and not self._multiplied(op)
+            return [producer, op] if is_pooling else None
+        if not self._is_product(producer) or not self._is_worth_it(producer):
             return None
         consumer = _only_consumer(op)
         behind = [] if consumer is None or not self._is_product(consumer) else [consumer]
         return [producer, op, *behind]
+
+    def _is_worth_it(self, producer: ir.Operation) -> bool:
+        size = _bytes(producer.results[0])
+        return self.target is None or is_worth_blocks(size, self.target)
 
     def _movement(self, op: ir.Operation) -> RowMovement | None:
         name = callee_of(op)
@@ -97,11 +104,14 @@ class _Finder:
             self.movements[name] = None if kernel is None else row_movement(kernel)
         return self.movements[name]
 
+    def _multiplied(self, op: ir.Operation) -> set[int]:
+        """The operands that a call multiplies and adds up."""
+        kernel = self.kernels.get(callee_of(op))
+        return set() if kernel is None else multiplied_parameters(kernel)
+
     def _is_product(self, op: ir.Operation) -> bool:
         """Whether a call multiplies its first operand, row by row."""
-        if self._movement(op) is not RowMovement.PARALLEL:
-            return False
-        return 0 in multiplied_parameters(self.kernels[callee_of(op)])
+        return self._movement(op) is RowMovement.PARALLEL and 0 in self._multiplied(op)
 
 
 def _only_consumer(op: ir.Operation) -> ir.Operation | None:

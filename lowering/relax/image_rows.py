@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 
+from relax_mlir.dialects.tir.blocks import BlockOp
 from relax_mlir.lowering.relax.functions import entry_block, walk
 from relax_mlir.lowering.relax.op_pattern import (
     Access,
@@ -26,10 +27,12 @@ class RowMovement(Enum):
     PARALLEL: the same row of what it reads, or what does not depend on rows.
     SLIDING: the rows of a window that moves over one parameter; every channel is of this channel
     alone, as in a depthwise convolution or pooling.
+    STEPPING: the same where windows follow each other, and none has rows of another or of a border.
     """
 
     PARALLEL = 0
     SLIDING = 1
+    STEPPING = 2
 
 
 def row_movement(kernel: ir.Operation) -> RowMovement | None:
@@ -41,7 +44,7 @@ def row_movement(kernel: ir.Operation) -> RowMovement | None:
         return None
     if any(not type_.has_static_shape for type_ in types):
         return None
-    slides, moves = 0, 0
+    slides, steps, moves = 0, 0, 0
     for block in blocks:
         accesses = _accesses(block)
         if accesses is None:
@@ -55,12 +58,13 @@ def row_movement(kernel: ir.Operation) -> RowMovement | None:
                 return None
             if _reduced(block) & variables_of(load.indices[_ROWS]):
                 slides += 1
+                steps += _steps(block, store, load)
                 if not variables_of(store.indices[-1]) <= variables_of(load.indices[-1]):
                     return None
             else:
                 moves += 1
     if slides == 1 and moves <= 1:
-        return RowMovement.SLIDING
+        return RowMovement.STEPPING if steps and not moves else RowMovement.SLIDING
     return RowMovement.PARALLEL if slides == moves == 0 else None
 
 
@@ -74,6 +78,24 @@ def _accesses(block: ir.Operation) -> tuple[Access, list[Access]] | None:
         return None
     loads = [load_access(op) for op in value_operations(body) if op.name == "memref.load"]
     return store, loads
+
+
+def _steps(block: ir.Operation, store: Access, load: Access) -> bool:
+    """Whether a window is as long as its step from row to row: there are as many as find room."""
+    taps = _reduced(block) & variables_of(load.indices[_ROWS])
+    opview = block.opview
+    assert isinstance(opview, BlockOp)
+    extents = [
+        extent
+        for argument, (_, extent) in zip(
+            block.regions[0].blocks[0].arguments, opview.domain_pairs, strict=True
+        )
+        if variables_of(argument) <= taps
+    ]
+    if len(extents) != 1 or not isinstance(extents[0], int):
+        return False
+    rows, results = (ir.MemRefType(a.buffer.type).shape[_ROWS] for a in (load, store))
+    return rows // extents[0] == results
 
 
 def _is_of_row(index: ir.Value, store: Access) -> bool:

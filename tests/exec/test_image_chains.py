@@ -13,6 +13,7 @@ import relax_mlir
 from relax_mlir import relax
 from relax_mlir.driver import cpu_pipeline
 from relax_mlir.lowering.linalg_to_vector import linalg_tile_image_chains
+from relax_mlir.lowering.linalg_to_vector.convolution import tile_pooling
 from relax_mlir.lowering.pipelines import find_pipeline
 from relax_mlir.relax import op
 
@@ -226,3 +227,94 @@ def _reference(case: Case, arguments: list[np.ndarray]) -> list[np.ndarray]:
     result = np.clip(result, 0, 6) if case.kind == "depthwise" else result
     result = result @ v if case.outputs else result
     return [image, result + x if case.residual else result]
+
+
+@dataclass(frozen=True)
+class Pooled:
+    """A 3x3 convolution of data [batch, *size, channels] with a border of one, relu, and pooling of
+    windows that follow each other.
+
+    tiles: whether Winograd's tiles are made of whole windows, which are then joined in registers.
+    """
+
+    size: tuple[int, int]
+    channels: tuple[int, int] = (32, 32)
+    window: int = 2
+    kind: str = "max"
+    batch: int = 1
+    cores: int = 1
+    residual: bool = False
+    tiles: bool = True
+
+
+POOLED = {
+    "whole tiles": Pooled((28, 28)),
+    "a row and a column that no window has": Pooled((15, 17)),
+    "last tiles of two rows": Pooled((14, 18)),
+    "averages": Pooled((16, 16), kind="avg"),
+    "a window a tile": Pooled((16, 20), window=4),
+    "windows over the seams of tiles": Pooled((24, 24), window=3, tiles=False),
+    "channels that are no vectors": Pooled((16, 16), channels=(24, 40)),
+    "images on three cores": Pooled((20, 20), batch=3, cores=3),
+    "two cores": Pooled((56, 56), cores=2),
+    "an operand as large as the image": Pooled((15, 15), residual=True),
+}
+
+
+@pytest.mark.parametrize("name", list(POOLED))
+def test_convolution_and_pooling(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    case = POOLED[name]
+    joined: list[int] = []
+    join = tile_pooling.PooledOutput.join
+
+    def counted(self: tile_pooling.PooledOutput, values: list[Any]) -> Any:
+        joined.append(len(values))
+        return join(self, values)
+
+    monkeypatch.setattr(tile_pooling.PooledOutput, "join", counted)
+    random = np.random.default_rng(2)
+    inner, outer = case.channels
+    x = random.standard_normal((case.batch, *case.size, inner)).astype("float32")
+    w = (random.standard_normal((3, 3, inner, outer)) / 20).astype("float32")
+    r = random.standard_normal((case.batch, *case.size, outer)).astype("float32")
+    module = _pooled_module(case, w)
+    compiled = relax_mlir.compile(module, {"kind": "llvm", "num-cores": case.cores})
+    arguments = [x, r] if case.residual else [x]
+    got = relax.VirtualMachine(compiled, relax_mlir.cpu())["main"](*arguments).numpy()
+    padded = np.pad(x.astype("float64"), [(0, 0), (1, 1), (1, 1), (0, 0)])
+    windows = np.lib.stride_tricks.sliding_window_view(padded, (3, 3), axis=(1, 2))
+    image = np.einsum("nyxcij,ijco->nyxo", windows, w.astype("float64"), optimize=True)
+    image = np.maximum(image + r if case.residual else image, 0)
+    k = case.window
+    height, width = (n // k for n in case.size)
+    parts = image[:, : height * k, : width * k].reshape(case.batch, height, k, width, k, outer)
+    expected = parts.max((2, 4)) if case.kind == "max" else parts.mean((2, 4))
+    np.testing.assert_allclose(got, expected, rtol=1e-4, atol=1e-5)
+    assert set(joined) == ({k * k} if case.tiles else set())
+
+
+def _pooled_module(case: Pooled, weight: np.ndarray) -> Any:
+    inner, outer = case.channels
+    shapes = {"x": (case.batch, *case.size, inner), "r": (case.batch, *case.size, outer)}
+    names = ["x", "r"] if case.residual else ["x"]
+    parameters = [relax.Var(n, relax.TensorStructInfo(list(shapes[n]), "float32")) for n in names]
+    pool = {"max": op.nn.max_pool2d, "avg": op.nn.avg_pool2d}[case.kind]
+    builder = relax.BlockBuilder()
+    with builder.function("main", parameters):
+        with builder.dataflow():
+            value = builder.emit(
+                op.nn.conv2d(
+                    parameters[0],
+                    relax.const(weight),
+                    padding=[1, 1, 1, 1],
+                    data_layout="NHWC",
+                    kernel_layout="HWIO",
+                )
+            )
+            if case.residual:
+                value = builder.emit(op.add(value, parameters[1]))
+            value = builder.emit(op.nn.relu(value))
+            window = [case.window] * 2
+            result = builder.emit_output(pool(value, window, strides=window, layout="NHWC"))
+        builder.emit_func_output(result)
+    return builder.get()

@@ -18,6 +18,8 @@ in any order; what counts are strides:
              (depthwise with a multiplier, too).
 Winograd convolutions are chains of transforms around products (`winograd_matching.py`; along one
 axis, `winograd_1d_matching.py`), and each chain is emitted as one nest.
+A pooling that alone reads what one computes, with windows next to each other that lie in its tiles,
+is computed in registers with it (`tile_pooling.py`).
 Convolutions without a window (1x1, stride 1, not padded) are matrix products.
 
 The padding in front may be a temporary of constant size that is filled with zero and then gets the

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from relax_mlir.lowering.linalg_to_vector.builder import Builder, FlatView, Index
 from relax_mlir.lowering.linalg_to_vector.convolution.cost import even_pieces
+from relax_mlir.lowering.linalg_to_vector.convolution.tile_pooling import PooledOutput, TilePooling
 from relax_mlir.lowering.linalg_to_vector.convolution.winograd_matching import Winograd
 from relax_mlir.lowering.linalg_to_vector.convolution.winograd_panels import WinogradPanels
 from relax_mlir.lowering.linalg_to_vector.convolution.winograd_registers import (
@@ -24,14 +25,21 @@ __all__ = ["emit_winograd"]
 
 
 def emit_winograd(
-    b: Builder, win: Winograd, nest: LoopNest, epilogue: Stage | None, target: CPUTarget
+    b: Builder,
+    win: Winograd,
+    nest: LoopNest,
+    epilogue: Stage | None,
+    target: CPUTarget,
+    pooling: TilePooling | None,
 ) -> None:
     """Emit a convolution.  The nest has the dimensions n, h, w, o of the output and, besides `out`
-    itself, the operands of the epilogue."""
+    itself, the operands of the epilogue.  pooling: of the output, which then is not stored."""
     kind = _TransformedWeight
     if win.transform is not None:
         kind = WeightInRegisters if fits_in_registers(win, target) else WeightInCall
-    kind(b, win, nest, epilogue, target).emit()
+    emitter = kind(b, win, nest, epilogue, target)
+    emitter.pooled = None if pooling is None else PooledOutput(b, pooling)
+    emitter.emit()
 
 
 class _TransformedWeight(WinogradPanels):

@@ -140,10 +140,17 @@ class WinogradEmitter:
 
     def finish(self, value: ir.Value, place: tuple[Index, ...], mask: ir.Value | None) -> None:
         """Apply the epilogue to a vector of the output and store it."""
+        for operand, result in self.finished(value, place, mask):
+            self._store(result, operand, place, mask)
+
+    def finished(
+        self, value: ir.Value, place: tuple[Index, ...], mask: ir.Value | None
+    ) -> list[tuple[int, ir.Value]]:
+        """A vector of the output with the epilogue applied: operands of the nest, and what is to be
+        stored in each."""
         b, epilogue = self.b, self.epilogue
         if epilogue is None:
-            self._store(value, self.nest.body.results[0], place, mask)
-            return
+            return [(self.nest.body.results[0], value)]
         arguments: list[ir.Value] = []
         for argument, operand in zip(epilogue.block.arguments, epilogue.arguments, strict=True):
             access = self.accesses[operand]
@@ -155,10 +162,11 @@ class WinogradEmitter:
                 uniform = self.nest.stride(operand, len(place) - 1) == ZERO
                 lanes, own = (1, None) if uniform else (self.lanes, mask)
                 arguments.append(b.load(access.view, self._offset(access, place), lanes, own))
-        for operand, result in zip(
-            epilogue.results, emit_body(b, epilogue.block, arguments, self.lanes), strict=True
-        ):
-            self._store(b.broadcast(result, self.lanes), operand, place, mask)
+        results = emit_body(b, epilogue.block, arguments, self.lanes)
+        return [
+            (operand, b.broadcast(result, self.lanes))
+            for operand, result in zip(epilogue.results, results, strict=True)
+        ]
 
     def _store(
         self, value: ir.Value, operand: int, place: tuple[Index, ...], mask: ir.Value | None

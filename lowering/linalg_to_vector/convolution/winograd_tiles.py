@@ -11,9 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import product
 
 from relax_mlir.lowering.linalg_to_vector.builder import Builder, FlatView, Index
 from relax_mlir.lowering.linalg_to_vector.convolution.linear_map import LinearMap
+from relax_mlir.lowering.linalg_to_vector.convolution.tile_pooling import PooledOutput
 from relax_mlir.lowering.linalg_to_vector.convolution.winograd_chain import (
     PartOfTile,
     WinogradAxis,
@@ -104,6 +106,7 @@ class WinogradTiles(WinogradEmitter):
     ):
         super().__init__(b, nest, epilogue, target)
         self.win = win
+        self.pooled: PooledOutput | None = None
         self.rows = rows
         self.data = b.flat_view(win.data)
         self.weight = b.flat_view(win.weight)
@@ -406,31 +409,67 @@ class WinogradTiles(WinogradEmitter):
                     for number in numbers
                 ]
                 lines.append(a_rows.emit(b, values))
+            first = b.add(products.first, channel)
+            positions: dict[tuple[int, int], ir.Value] = {}
             for i in range(own_rows.a.shape[0]):
                 row_values = a_columns.emit(b, [line[i] for line in lines])
                 for j, value in enumerate(row_values):
                     assert value is not None
-                    at = (b.add(top, i), b.add(left, j))
-                    self._finish_inside(
-                        place, value, (chunk.image, *at, b.add(products.first, channel)), mask
-                    )
+                    positions[i, j] = value
+                    at = (chunk.image, b.add(top, i), b.add(left, j), first)
+                    if self.pooled is None:
+                        self._finish_inside(place, value, at, mask)
+                    else:
+                        self._pool_window(place, positions, (i, j), at, mask)
 
         self.vectors(products.columns, vector)
+
+    def _pool_window(
+        self,
+        place: Place,
+        values: dict[tuple[int, int], ir.Value],
+        last: tuple[int, int],
+        at: tuple[Index, ...],
+        mask: ir.Value | None,
+    ) -> None:
+        """Finish and pool the window that ends with position `last` of a tile, which is `at` in the
+        image, if one does; `values` has what the tile's positions are by now."""
+        b, pooled = self.b, self.pooled
+        assert pooled is not None
+        sizes = (pooled.rows.size, pooled.columns.size)
+        if any((end + 1) % size for end, size in zip(last, sizes, strict=True)):
+            return
+        image, row, column, channel = at
+
+        def write() -> None:
+            finished: list[ir.Value] = []
+            for i, j in product(*map(range, sizes)):
+                back = (sizes[0] - 1 - i, sizes[1] - 1 - j)
+                value = values[last[0] - back[0], last[1] - back[1]]
+                where = (image, b.sub(row, back[0]), b.sub(column, back[1]), channel)
+                ((_, result),) = self.finished(value, where, mask)
+                finished.append(result)
+            to = (image, b.floordiv(row, sizes[0]), b.floordiv(column, sizes[1]), channel)
+            pooled.store(pooled.join(finished), to, mask)
+
+        b.when(self._exists(place, at), write)
 
     def _finish_inside(
         self, place: Place, value: ir.Value, at: tuple[Index, ...], mask: ir.Value | None
     ) -> None:
-        """Finish a vector of the output if there is such a position: a tile may reach over the end
-        along an axis whose last tile is as long as the others."""
-        b = self.b
-        exists = b.all_of(
+        """Finish a vector of the output if there is such a position."""
+        self.b.when(self._exists(place, at), lambda: self.finish(value, at, mask))
+
+    def _exists(self, place: Place, at: tuple[Index, ...]) -> ir.Value | bool:
+        """Whether the output has a position of a tile, which may reach over the end along an axis
+        whose last tile is as long as the others."""
+        return self.b.all_of(
             [
-                below(b, at[1 + i], axis.length)
+                below(self.b, at[1 + i], axis.length)
                 for i, axis in enumerate((self.win.rows, self.win.columns))
                 if place.border and axis.last is None
             ]
         )
-        b.when(exists, lambda: self.finish(value, at, mask))
 
 
 def _only(axis: WinogradAxis, place: Index) -> Index:
