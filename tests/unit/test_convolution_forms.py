@@ -243,13 +243,14 @@ def test_blocks_of_a_weight_are_whole_vectors(channels: int, tiles: int) -> None
 
 
 def test_columns_whose_sums_fit_into_registers() -> None:
-    assert register_groups(6, 4, 1000, AVX512) == [range(6)]
-    assert register_groups(9, 4, 1000, AVX512) == [range(5), range(5, 9)]
-    assert register_groups(6, 8, 1000, AVX512) == [range(3), range(3, 6)]
-    assert register_groups(6, 4, 1000, AVX2) == [range(2), range(2, 4), range(4, 6)]
-    assert register_groups(6, 16, 1000, AVX512) == []
-    # The data of 4 tiles by 81 products of 512 channels do not stay in the cache.
-    assert register_groups(9, 4, 81 * 512, AVX512) == []
+    sizes = (36, 30)
+    assert register_groups(6, 4, sizes, AVX512) == [range(6)]
+    assert register_groups(6, 8, sizes, AVX512) == [range(3), range(3, 6)]
+    assert register_groups(6, 4, sizes, AVX2) == [range(2), range(2, 4), range(4, 6)]
+    assert register_groups(6, 16, sizes, AVX512) == []
+    # As much data does not stay in the cache, and so many products are too much code.
+    assert register_groups(6, 4, (36, 1024), AVX512) == []
+    assert register_groups(9, 4, (81, 30), AVX512) == []
 
 
 def test_even_pieces() -> None:

@@ -274,7 +274,8 @@ def _winograd(
     made *= _products_along(rows, shape.output[0]) if chunks == 1 else tiles_h * rows.products
     compute = made * ((shape.channels + 2) * out + _TRANSFORM * (into + out))
     weight, exposed = elements * shape.outputs * 4, _EXPOSED
-    groups = register_groups(columns.products, tiles, elements, target) if in_call else []
+    sizes = (count, shape.channels)
+    groups = register_groups(columns.products, tiles, sizes, target) if in_call else []
     counts = VECTOR_COUNTS[: 1 if groups else _VECTORS_IN_CALL] if in_call else VECTOR_COUNTS
     panel = panel_width(min(tiles, 14), shape.outputs, weight, target, counts)
     if in_call:

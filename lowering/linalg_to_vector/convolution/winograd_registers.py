@@ -34,8 +34,8 @@ def fits_in_registers(win: Winograd, target: CPUTarget) -> bool:
     """Whether the sums of all tiles fit into registers, and a vector is a panel of the weight."""
     tiles = win.rows.tiles * win.columns.tiles
     own_panel = win.panel in (None, target.lanes(32))
-    elements = win.count * win.channels
-    return own_panel and bool(register_groups(win.columns.products, tiles, elements, target))
+    sizes = (win.count, win.channels)
+    return own_panel and bool(register_groups(win.columns.products, tiles, sizes, target))
 
 
 class WeightInRegisters(WeightInCall):
@@ -60,10 +60,8 @@ class WeightInRegisters(WeightInCall):
 
     def _block(self, chunk: Chunk, products: Products, block: WeightPart) -> None:
         win = self.win
-        elements = win.count * win.channels
-        groups = register_groups(
-            win.columns.products, chunk.rows * win.columns.tiles, elements, self.target
-        )
+        tiles, sizes = chunk.rows * win.columns.tiles, (win.count, win.channels)
+        groups = register_groups(win.columns.products, tiles, sizes, self.target)
         passes = [(row, group) for row in range(win.rows.products) for group in groups]
         taps = prod(self._taps())
         for number, part in enumerate(passes):

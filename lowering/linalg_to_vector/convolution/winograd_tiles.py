@@ -447,8 +447,10 @@ class WinogradTiles(WinogradEmitter):
                 back = (sizes[0] - 1 - i, sizes[1] - 1 - j)
                 value = values[last[0] - back[0], last[1] - back[1]]
                 where = (image, b.sub(row, back[0]), b.sub(column, back[1]), channel)
-                ((_, result),) = self.finished(value, where, mask)
+                ((operand, result),) = self.finished(value, where, mask)
                 finished.append(result)
+                if pooled.keeps_image:
+                    self._store(result, operand, where, mask)
             to = (image, b.floordiv(row, sizes[0]), b.floordiv(column, sizes[1]), channel)
             pooled.store(pooled.join(finished), to, mask)
 
