@@ -163,12 +163,17 @@ def call_tir_operands(op: ir.Operation) -> tuple[list[ir.Value], ir.Value | None
 
 def only_producer(value: ir.Value, consumer: ir.Operation) -> ir.Operation | None:
     """The call that makes a value, if it is in the same block and nothing else uses the value."""
+    return producer_of(value, consumer) if sum(1 for _ in value.uses) == 1 else None
+
+
+def producer_of(value: ir.Value, consumer: ir.Operation) -> ir.Operation | None:
+    """The call that makes a value, if it is in the same block."""
     if isinstance(value, ir.BlockArgument):
         return None
     op = value.owner.operation
     if op.name != "relax.call_tir" or op.block != consumer.block:
         return None
-    return op if sum(1 for _ in value.uses) == 1 else None
+    return op
 
 
 def is_pure(op: ir.Operation, pure_functions: Callable[[str], bool] | None = None) -> bool:

@@ -18,6 +18,7 @@ from relax_mlir.lowering.relax.functions import (
     only_producer,
     operations,
     prim_functions,
+    producer_of,
     relax_functions,
 )
 from relax_mlir.lowering.relax.fuse_ops import FusedFunctions, Fuser
@@ -35,7 +36,7 @@ class FuseImageChains(Pass):
     Works on calls of TensorIR functions, fused ones too, by how their blocks go over rows;
     `relax-fuse-tir` has to follow.  `linalg-tile-image-chains` then computes what begins with a
     product in blocks of rows, and Winograd convolutions pool windows that follow each other in
-    registers.  Only where the image has no other use, and, for products, where
+    registers.  What begins with a product only where the image has no other use and where
     `linalg_to_vector/image_chain/cost.py` says that it pays; with `always` all of them.
     """
 
@@ -81,13 +82,16 @@ class _Finder:
         movement = self._movement(op)
         if movement not in (RowMovement.SLIDING, RowMovement.STEPPING):
             return None
-        producer = only_producer(call_tir_operands(op)[0][0], op)
+        image = call_tir_operands(op)[0][0]
+        producer = producer_of(image, op)
         if producer is None or not self._multiplied(producer):
             return None
         if self._movement(producer) is not RowMovement.PARALLEL:
             is_pooling = movement is RowMovement.STEPPING and not self._multiplied(op)
             return [producer, op] if is_pooling else None
-        if not self._is_product(producer) or not self._is_worth_it(producer):
+        if only_producer(image, op) is None or not self._is_product(producer):
+            return None
+        if not self._is_worth_it(producer):
             return None
         consumer = _only_consumer(op)
         behind = [] if consumer is None or not self._is_product(consumer) else [consumer]

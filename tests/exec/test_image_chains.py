@@ -234,6 +234,7 @@ class Pooled:
     """A 3x3 convolution of data [batch, *size, channels] with a border of one, relu, and pooling of
     windows that follow each other.
 
+    returned: whether the image is a result too.
     tiles: whether Winograd's tiles are made of whole windows, which are then joined in registers.
     """
 
@@ -244,6 +245,7 @@ class Pooled:
     batch: int = 1
     cores: int = 1
     residual: bool = False
+    returned: bool = False
     tiles: bool = True
 
 
@@ -258,6 +260,8 @@ POOLED = {
     "images on three cores": Pooled((20, 20), batch=3, cores=3),
     "two cores": Pooled((56, 56), cores=2),
     "an operand as large as the image": Pooled((15, 15), residual=True),
+    "the image is a result": Pooled((16, 24), returned=True),
+    "an image that is a result has positions besides": Pooled((15, 16), returned=True, tiles=False),
 }
 
 
@@ -280,7 +284,7 @@ def test_convolution_and_pooling(name: str, monkeypatch: pytest.MonkeyPatch) -> 
     module = _pooled_module(case, w)
     compiled = relax_mlir.compile(module, {"kind": "llvm", "num-cores": case.cores})
     arguments = [x, r] if case.residual else [x]
-    got = relax.VirtualMachine(compiled, relax_mlir.cpu())["main"](*arguments).numpy()
+    got = relax.VirtualMachine(compiled, relax_mlir.cpu())["main"](*arguments)
     padded = np.pad(x.astype("float64"), [(0, 0), (1, 1), (1, 1), (0, 0)])
     windows = np.lib.stride_tricks.sliding_window_view(padded, (3, 3), axis=(1, 2))
     image = np.einsum("nyxcij,ijco->nyxo", windows, w.astype("float64"), optimize=True)
@@ -289,7 +293,10 @@ def test_convolution_and_pooling(name: str, monkeypatch: pytest.MonkeyPatch) -> 
     height, width = (n // k for n in case.size)
     parts = image[:, : height * k, : width * k].reshape(case.batch, height, k, width, k, outer)
     expected = parts.max((2, 4)) if case.kind == "max" else parts.mean((2, 4))
-    np.testing.assert_allclose(got, expected, rtol=1e-4, atol=1e-5)
+    pooled = got[1] if case.returned else got
+    np.testing.assert_allclose(pooled.numpy(), expected, rtol=1e-4, atol=1e-5)
+    if case.returned:
+        np.testing.assert_allclose(got[0].numpy(), image, rtol=1e-4, atol=1e-5)
     assert set(joined) == ({k * k} if case.tiles else set())
 
 
@@ -315,6 +322,7 @@ def _pooled_module(case: Pooled, weight: np.ndarray) -> Any:
                 value = builder.emit(op.add(value, parameters[1]))
             value = builder.emit(op.nn.relu(value))
             window = [case.window] * 2
-            result = builder.emit_output(pool(value, window, strides=window, layout="NHWC"))
-        builder.emit_func_output(result)
+            moved = builder.emit(pool(value, window, strides=window, layout="NHWC"))
+            results = [builder.emit_output(v) for v in ([value] if case.returned else []) + [moved]]
+        builder.emit_func_output(relax.Tuple(results) if case.returned else results[0])
     return builder.get()

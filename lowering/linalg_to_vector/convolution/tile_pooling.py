@@ -1,5 +1,6 @@
 """Pooling of what a Winograd convolution computes, in registers: windows that lie in its tiles next
-to each other, as those of 2x2 with strides of two.  The image between is never stored.
+to each other, as those of 2x2 with strides of two.  The image between is not read again, and not
+stored where nothing else reads it.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ class TilePooling:
     """A pooling whose windows each lie in one tile.
 
     op: the operation, fill: what its output is filled with before; both go with the convolution.
+    keeps_image: whether something else reads the image.
     """
 
     pooling: Convolution
@@ -38,6 +40,7 @@ class TilePooling:
     columns: PooledAxis
     op: ir.Operation
     fill: ir.Operation
+    keeps_image: bool
 
 
 class PooledOutput:
@@ -48,6 +51,7 @@ class PooledOutput:
         self.rows = found.rows
         self.columns = found.columns
         self.pooling = found.pooling
+        self.keeps_image = found.keeps_image
         out = found.pooling.out
         self.access = found.pooling.nest.emit_accesses(b, {out})[out]
 
@@ -80,17 +84,15 @@ def find_tile_pooling(
     following: list[ir.Operation],
     uses: BufferUses,
 ) -> TilePooling | None:
-    """The pooling that alone reads `image`, which the last of `writers` writes, tile by tile.
+    """The pooling that reads `image`, which the last of `writers` writes, tile by tile.
 
     writers: the operations that go together; axes: those of the rows and columns of tiles.
     """
     readers = [op for op in uses.remaining_users(image, writers[-1]) if op not in writers]
-    if len(readers) != 1 or not uses.is_temporary(image) or readers[0] not in following:
+    found = [(op, conv) for op in readers for conv in [_pooling_of(image, op, following)] if conv]
+    if len(found) != 1:
         return None
-    op = readers[0]
-    conv = find_pooling(op, None) if op.name == "linalg.generic" else None
-    if conv is None or image != op.operands[0] or len(conv.windows) != 2 or len(conv.outer) > 1:
-        return None
+    op, conv = found[0]
     strides = {
         w: conv.nest.stride(conv.out, w.out).factor for w in conv.windows if w.out is not None
     }
@@ -111,7 +113,25 @@ def find_tile_pooling(
         return None
     if not uses.can_move_up(op, writers[-1], between):
         return None
-    return TilePooling(conv, row_axis, column_axis, op, fills[0])
+    keeps_image = len(readers) > 1 or not uses.is_temporary(image)
+    if keeps_image and any(
+        pooled.length * pooled.size != axis.length
+        for pooled, axis in zip((row_axis, column_axis), axes, strict=True)
+    ):
+        return None  # positions that no window has would not be stored
+    return TilePooling(conv, row_axis, column_axis, op, fills[0], keeps_image)
+
+
+def _pooling_of(
+    image: ir.Value, op: ir.Operation, following: list[ir.Operation]
+) -> Convolution | None:
+    """The pooling over rows and columns of `image`, without a border, that an operation is."""
+    if op not in following or op.name != "linalg.generic" or op.operands[0] != image:
+        return None
+    conv = find_pooling(op, None)
+    if conv is None or len(conv.windows) != 2 or len(conv.outer) > 1:
+        return None
+    return conv
 
 
 def _pooled(conv: Convolution, window: Window, axis: WinogradAxis) -> PooledAxis | None:

@@ -33,7 +33,7 @@ def emit_winograd(
     pooling: TilePooling | None,
 ) -> None:
     """Emit a convolution.  The nest has the dimensions n, h, w, o of the output and, besides `out`
-    itself, the operands of the epilogue.  pooling: of the output, which then is not stored."""
+    itself, the operands of the epilogue.  pooling: of the output."""
     kind = _TransformedWeight
     if win.transform is not None:
         kind = WeightInRegisters if fits_in_registers(win, target) else WeightInCall
