@@ -69,6 +69,7 @@ def default_build_pipeline() -> Pass:
             transform.DeadCodeElimination(),
             transform.EliminateCommonSubexpr(),
             transform.ConvertToDataflow(),
+            transform.QuantizedToInteger(),
             transform.ChooseLayout(),
             transform.FoldScaleAxis(),
             transform.ConvolutionToMatmul(),

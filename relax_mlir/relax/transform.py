@@ -105,6 +105,11 @@ def ChooseLayout() -> Pass:
     return _lowering("ChooseLayout", "relax-choose-layout")
 
 
+def QuantizedToInteger() -> Pass:
+    """Compute convolutions and products of quantized data and weights from their bytes."""
+    return _lowering("QuantizedToInteger", "relax-quantized-to-integer")
+
+
 def FoldScaleAxis() -> Pass:
     """Put what scales and shifts channels into the weights of convolutions and matmuls."""
     return _lowering("FoldScaleAxis", "relax-fold-scale-axis")

@@ -72,7 +72,7 @@ def _reference(node: Node) -> list[Any] | None:
         return None
     if sum(v.array.size for v in node.inputs if v is not None) > _RESULT_LIMIT:
         return None
-    if _expands(node):
+    if _expands(node) or _is_weight(node):
         return None
     from onnx.reference import ReferenceEvaluator
 
@@ -104,6 +104,12 @@ def _expands(node: Node) -> bool:
     if value is None:
         return False
     return float(np.prod(np.abs(value.array.astype("float64")))) > _RESULT_LIMIT
+
+
+def _is_weight(node: Node) -> bool:
+    """Whether a node dequantizes a matrix or a kernel: products may read its bytes."""
+    data = node.inputs[0]
+    return node.op_type == "DequantizeLinear" and data is not None and len(data.shape or ()) > 1
 
 
 # -- helpers ---------------------------------------------------------------------------------
