@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -95,7 +95,7 @@ def _module(case: Case, x: np.ndarray, w: np.ndarray, scales: list[np.ndarray | 
 def test_convolutions(name: str) -> None:
     case = CASES[name]
     x, w, scale, scales = _random(case)
-    shape = Shape(**{**vars(case.shape), "batch": 2})
+    shape = replace(case.shape, batch=2)
     expected = reference(shape, x.astype(int) - case.zero, w.astype(int) - case.weight_zero)
     if case.floats:
         expected = expected * float(scale) * scales.astype(float)
