@@ -94,6 +94,41 @@ def test_rotary_embedding_of_both_layouts(interleaved):
         check("RotaryEmbedding", [x, positions, *tables], interleaved=interleaved)
 
 
+SCALE, OUT_SCALE = np.array(0.05, "float32"), np.array(0.11, "float32")
+ZERO, OUT_ZERO = np.array(131, "uint8"), np.array(90, "uint8")
+QUANTISED = [integers(255, 2, 6, 4, 3, dtype="uint8"), SCALE, ZERO, OUT_SCALE, OUT_ZERO]
+
+
+@pytest.mark.parametrize(
+    ("op_type", "arrays", "attributes"),
+    [
+        ("QLinearGlobalAveragePool", QUANTISED, {"channels_last": 0}),
+        ("QLinearGlobalAveragePool", QUANTISED, {"channels_last": 1}),
+        ("QLinearSigmoid", [*QUANTISED[:3], np.array(1 / 256, "float32"), np.uint8(0)], {}),
+        ("QLinearLeakyRelu", QUANTISED, {"alpha": 0.2}),
+        ("QLinearConcat", [OUT_SCALE, OUT_ZERO, *QUANTISED[:3], *QUANTISED[:3]], {"axis": 1}),
+    ],
+)
+def test_quantised_operators(op_type, arrays, attributes):
+    arrays = list(map(np.asarray, arrays))
+    check(op_type, arrays, output_type=onnx.TensorProto.UINT8, **attributes)
+
+
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("quantised", [True, False])
+def test_quantised_product(bias, quantised):
+    weight = (integers(255, 7, 10, dtype="int32") - 128).astype("int8")
+    scales = (np.arange(7, dtype="float32") + 1) / 100
+    arrays = [
+        integers(255, 5, 10, dtype="uint8"), SCALE, ZERO, weight, scales, np.zeros(7, "int8"),
+        np.arange(-3, 4, dtype="int32") * 50 if bias else None,
+    ]  # fmt: skip
+    if quantised:
+        arrays += [np.array(3.5, "float32"), OUT_ZERO]
+    kind = onnx.TensorProto.UINT8 if quantised else onnx.TensorProto.FLOAT
+    check("QGemm", arrays, output_type=kind, transB=1)
+
+
 def test_quantised_addition():
     left, right = (integers(200 + i, 3, 4, dtype="uint8") for i in range(2))
     scales = [np.float32(v) for v in (0.1, 0.2, 0.3)]

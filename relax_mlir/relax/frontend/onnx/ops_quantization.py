@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from relax_mlir.dialects import dtypes
 from relax_mlir.relax.frontend.onnx.attributes import dtype_name
 from relax_mlir.relax.frontend.onnx.node import Node, Row
 from relax_mlir.relax.frontend.onnx.ops_convolution import convolve, with_bias
+from relax_mlir.relax.frontend.onnx.ops_elementwise import leaky_relu
 from relax_mlir.relax.frontend.onnx.values import require_runnable
 
 _INTEGERS = ("int8", "uint8", "int16", "uint16", "int32")
@@ -151,21 +153,69 @@ def qlinear_conv(node: Node) -> Any:
     return _requantize(node, total, scale, node.tensor(6), node.tensor(7))
 
 
+def qgemm(node: Node) -> Any:
+    """Gemm of ONNX Runtime; without a scale for it the result is of real numbers."""
+    ops = node.ops
+    a = _shifted(node, 0, node.tensor(2))
+    b = _shifted(node, 3, node.tensor(5), rows=bool(node.attr("transB", 0)))
+    a, b = (
+        node.permute(x, [1, 0]) if node.attr(name, 0) else x
+        for x, name in ((a, "transA"), (b, "transB"))
+    )
+    total = ops.matmul(a, b)
+    bias = node.optional(6)
+    if bias is not None:
+        total = ops.add(total, bias)
+    scale = ops.multiply(node.cast(node.tensor(1), "float64"), node.cast(node.tensor(4), "float64"))
+    scale = ops.multiply(scale, node.const(node.attr("alpha", 1.0), "float64"))
+    out_scale = node.optional(7)
+    if out_scale is None:
+        return node.cast(ops.multiply(node.cast(total, "float64"), scale), "float32")
+    return _requantize(node, total, scale, out_scale, node.tensor(8))
+
+
+def _real(node: Node, index: int) -> Any:
+    """The real numbers of an operand that its scale and zero point follow."""
+    steps = node.cast(_shifted(node, index, node.optional(index + 2)), "float32")
+    return node.ops.multiply(steps, node.tensor(index + 1))
+
+
 def qlinear_binary(name: str) -> Any:
     """QLinearAdd and QLinearMul of ONNX Runtime: real numbers in between."""
 
     def convert(node: Node) -> Any:
-        zeros = [node.optional(2), node.optional(5)]
-        parts = []
-        for index, zero in zip((0, 3), zeros, strict=True):
-            steps = node.cast(_shifted(node, index, zero), "float32")
-            parts.append(node.ops.multiply(steps, node.tensor(index + 1)))
-        result = getattr(node.ops, name)(*parts)
+        result = getattr(node.ops, name)(_real(node, 0), _real(node, 3))
         zero = node.optional(7)
         target = node.dtype(node.tensor(0)) if zero is None else node.dtype(zero)
         return to_integers(node, result, node.tensor(6), zero, target)
 
     return convert
+
+
+def qlinear_unary(compute: Callable[[Node, Any], Any]) -> Any:
+    """An operator of ONNX Runtime on quantized data, real numbers in between."""
+
+    def convert(node: Node) -> Any:
+        result = compute(node, _real(node, 0))
+        return to_integers(
+            node, result, node.tensor(3), node.optional(4), node.dtype(node.tensor(0))
+        )
+
+    return convert
+
+
+def _global_average(node: Node, x: Any) -> Any:
+    first = 1 if node.attr("channels_last", 0) else 2
+    axes = list(range(first, first + node.rank(x) - 2))
+    return node.ops.mean(x, axis=axes, keepdims=True)
+
+
+def qlinear_concat(node: Node) -> Any:
+    """Tensors, each followed by its scale and zero point, behind those of the result."""
+    parts = [_real(node, index) for index in range(2, len(node.inputs), 3)]
+    zero = node.tensor(1)
+    joined = node.ops.concat(parts, axis=node.attr("axis", 0))
+    return to_integers(node, joined, node.tensor(0), zero, node.dtype(zero))
 
 
 CONVERTERS: dict[str, Row] = {
@@ -178,8 +228,15 @@ CONVERTERS: dict[str, Row] = {
     "QuantizeLinear": quantize,
     "com.microsoft.DequantizeLinear": dequantize,
     "com.microsoft.MatMulInteger16": matmul_integer,
+    "com.microsoft.QGemm": qgemm,
     "com.microsoft.QLinearAdd": qlinear_binary("add"),
+    "com.microsoft.QLinearConcat": qlinear_concat,
+    "com.microsoft.QLinearGlobalAveragePool": qlinear_unary(_global_average),
+    "com.microsoft.QLinearLeakyRelu": qlinear_unary(
+        lambda node, x: leaky_relu(node, x, node.like(node.attr("alpha", 0.01), x))
+    ),
     "com.microsoft.QLinearMul": qlinear_binary("multiply"),
+    "com.microsoft.QLinearSigmoid": qlinear_unary(lambda node, x: node.ops.sigmoid(x)),
     "com.microsoft.QuantizeLinear": quantize,
 }
 """By operator; see `node.Row`."""
