@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import product
+from math import prod
 
 from relax_mlir.lowering.linalg_to_vector.builder import Builder, FlatView, Index
 from relax_mlir.lowering.linalg_to_vector.convolution.linear_map import LinearMap
@@ -34,6 +35,10 @@ from relax_mlir.lowering.linalg_to_vector.summation import longest_of_transforme
 from relax_mlir.mlir import ir
 
 __all__ = ["Chunk", "Factors", "Products", "WinogradTiles"]
+
+_FEWEST_WHOLE = 5
+"""Of fewer whole tiles than this none has code of its own: with it ResNet-18 takes 0.1 s more to
+compile and as long to run."""
 
 
 @dataclass(frozen=True)
@@ -203,9 +208,12 @@ class WinogradTiles(WinogradEmitter):
         within = [
             (first, min(end, axis.whole)) for (first, end), axis in zip(whole, axes, strict=True)
         ]
-        # Whether each tile that is none of the last is whole, or none is.
-        every = all(found == (0, axis.whole) for found, axis in zip(within, axes, strict=True))
-        none = any(first >= end for first, end in within)
+        # Whether tiles that are whole are written apart, and whether others are then that are none
+        # of the last.
+        none = prod(max(0, end - first) for first, end in within) < _FEWEST_WHOLE
+        every = not none and all(
+            found == (0, axis.whole) for found, axis in zip(within, axes, strict=True)
+        )
         with b.loop(low, high) as line, b.loop(0, win.columns.tiles) as column:
             place = Place(b.add(chunk.row, line), column, line)
             inside = not none and b.all_of(
