@@ -238,7 +238,7 @@ def chunk_rows(tiles: int, most: int, least: int, cores: int) -> int:
     if cores > 1 and cores * least <= tiles:
         return min(range(most, least - 1, -1), key=partial(_busiest_core, tiles, cores))
     whole = [rows for rows in range(most, 0, -1) if tiles % rows == 0]
-    return whole[0] if 2 * whole[0] > most else most
+    return whole[0] if 2 * whole[0] >= most else most
 
 
 def _busiest_core(tiles: int, cores: int, rows: int) -> int:
