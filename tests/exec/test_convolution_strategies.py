@@ -46,6 +46,7 @@ SHAPES = {
     "depthwise, stride": Case((15, 14), 32, 32, (5, 5), (2, 2), SAME5, groups=32, batch=2),
     "depthwise, dilated": Case((16, 17), 9, 9, (3, 3), (1, 1), SAME5, (2, 2), groups=9),
     "depthwise, long": Case((30, 40), 16, 16, (7, 17), padding=(3, 8, 3, 8), groups=16),
+    "depthwise, in parts": Case((9, 40), 70, 70, (5, 5), padding=SAME5, groups=70, batch=2),
     "depthwise, silu": Case((8, 8), 16, 16, (3, 3), padding=SAME3, groups=16, epilogue="bs"),
     "grouped": Case((9, 10), 24, 48, (3, 3), padding=SAME3, groups=4, epilogue="brm"),
     "narrow groups": Case((9, 17), 64, 64, (3, 3), padding=SAME3, groups=16, epilogue="brm"),

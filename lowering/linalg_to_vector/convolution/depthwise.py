@@ -20,6 +20,8 @@ from relax_mlir.mlir import ir
 
 __all__ = ["DepthwiseKernel", "emit_depthwise", "row_tile"]
 
+# Of the first-level cache for the rows that a window reaches.
+_ROWS_IN_CACHE = 0.75
 # Rows of more taps become a loop.
 _UNROLLED_TAPS = 15
 
@@ -44,26 +46,67 @@ def emit_depthwise(
     channels = loops.extents[conv.column]
     pixels = depthwise_pixels(conv, target)
 
-    def tile(place: Place, position: Index, size: int, selected: Selected) -> None:
-        window = conv.windows[-1] if conv.windows else None
-        kernel = DepthwiseKernel(
-            b, contraction, place.accesses, lanes, initial, place.taps, window, selected
-        )
+    def part(image: Place, low: Index, high: Index) -> None:
+        """The channels from `low` to before `high`, of which only the last may fill no vector."""
 
-        def vector(column: Index, active: Index | None) -> None:
-            kernel.emit(row_tile(conv, place, loops, position, size, column, active))
+        def tile(place: Place, position: Index, size: int, selected: Selected) -> None:
+            window = conv.windows[-1] if conv.windows else None
+            kernel = DepthwiseKernel(
+                b, contraction, place.accesses, lanes, initial, place.taps, window, selected
+            )
 
-        whole = b.round_down(channels, lanes)
-        with b.loop(0, whole, lanes) as column:
-            vector(column, None)
-        rest = b.sub(channels, whole)
-        b.when(b.at_least(rest, 1), lambda: vector(whole, rest))
+            def vector(column: Index, active: Index | None) -> None:
+                kernel.emit(row_tile(conv, place, loops, position, size, column, active))
 
-    def row(place: Place) -> None:
-        loops.row(pixels, lambda *at: tile(place, *at))
+            whole = b.add(low, b.round_down(b.sub(high, low), lanes))
+            with b.loop(low, whole, lanes) as column:
+                vector(column, None)
+            rest = b.sub(high, whole)
+            b.when(b.at_least(rest, 1), lambda: vector(whole, rest))
+
+        loops.rows(image, lambda row: loops.row(pixels, lambda *at: tile(row, *at)))
+
+    def image(place: Place) -> None:
+        block = _channel_block(conv, target, lanes)
+        if block is None or not isinstance(channels, int):
+            part(place, 0, channels)
+            return
+        whole = channels // block * block
+        with b.loop(0, whole, block) as low:
+            part(place, low, b.add(low, block))
+        if whole < channels:
+            part(place, whole, channels)
 
     place = Place(conv.nest.emit_accesses(b, contraction.operands()))
-    loops.over(list(conv.outer), place, lambda image: loops.rows(image, row))
+    loops.over(list(conv.outer), place, image)
+
+
+def _channel_block(conv: Convolution, target: CPUTarget, lanes: int) -> int | None:
+    """Channels that are computed for a whole image before the next ones, so that the rows that a
+    window reaches are read from the first-level cache by all but the first of its rows of taps;
+    None for all of them.
+
+    Only of images that the second-level cache has: elsewhere pieces of pixels are read slowly,
+    112x112x96 by 2 took a quarter longer.  14x14x384 takes 0.8 of the time so, 7x7x960 0.7, and
+    28x28x240 with 5x5 taps 0.87; MobileNetV2 takes 0.97.
+    """
+    if len(conv.windows) != 2:
+        return None
+    rows = max(conv.windows, key=lambda w: _stride_of(conv, w.tap))
+    columns = conv.windows[0] if rows is conv.windows[1] else conv.windows[1]
+    taps, channels = conv.extent(rows.tap).static, conv.extent(conv.column).static
+    if taps is None or channels is None or rows.size is None or columns.size is None:
+        return None
+    width = conv.nest.operands[conv.data].element_type.width // 8
+    reached = ((taps - 1) * rows.dilation + 1) * columns.size * width
+    if rows.size * columns.size * channels * width > target.l2_bytes:
+        return None
+    block = int(_ROWS_IN_CACHE * target.l1_bytes / reached) // lanes * lanes
+    return block if lanes <= block < channels and taps > 1 else None
+
+
+def _stride_of(conv: Convolution, tap: int | None) -> int:
+    return 0 if tap is None else conv.nest.stride(conv.data, tap).factor
 
 
 def row_tile(
@@ -196,9 +239,7 @@ class DepthwiseKernel(MicroKernel):
         """The weights of a tap: a vector for each channel of a group."""
         return [self._promote(self.b.load(view, at, self.lanes, mask))]
 
-    def _products(
-        self, data: list[ir.Value], factors: list[ir.Value], value: ir.Value
-    ) -> ir.Value:
+    def _products(self, data: list[ir.Value], factors: list[ir.Value], value: ir.Value) -> ir.Value:
         for left, right in zip(data, factors, strict=True):
             value = self.multiply(left, right, value)
         return value
