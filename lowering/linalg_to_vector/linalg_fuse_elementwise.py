@@ -15,7 +15,7 @@ from relax_mlir.lowering.linalg_to_vector.buffers import (
 from relax_mlir.lowering.linalg_to_vector.builder import defining_op
 from relax_mlir.lowering.linalg_to_vector.cpu_target import host_cpu
 from relax_mlir.lowering.linalg_to_vector.inline_producer import inline_producer
-from relax_mlir.lowering.linalg_to_vector.loop_nest import LoopNest, parse
+from relax_mlir.lowering.linalg_to_vector.loop_nest import ONE, LoopNest, parse
 from relax_mlir.lowering.linalg_to_vector.reshape_views import replace_reshapes
 from relax_mlir.lowering.linalg_to_vector.strategies import find_strategy
 from relax_mlir.lowering.passes import ModuleState, Pass, register_pass
@@ -138,7 +138,7 @@ class _FunctionFusion:
         consumer = parse(reader, quotients=_moves_data(nest))
         return (
             consumer is not None
-            and self._is_worth_it(producer, nest, consumer, temporary)
+            and self._is_worth_it(producer, nest, reader, consumer)
             and self._inputs_stay(producer, reader, block)
         )
 
@@ -146,18 +146,31 @@ class _FunctionFusion:
         self,
         producer: ir.Operation,
         nest: LoopNest,
+        reader: ir.Operation,
         consumer: LoopNest,
-        temporary: ir.Value,
     ) -> bool:
         if _moves_data(nest):
-            return True
+            reduces = any(consumer.reduction)
+            return not (reduces and _transposes(nest) and self._is_transform(reader))
         is_reduction = any(consumer.reduction)
         if is_reduction and (len(consumer.inputs()) > 1 or self._is_epilogue(producer)):
             return False
+        temporary = outputs_of(producer)[0]
         reads = [operand for operand in consumer.operands if operand.value == temporary]
         return all(
             read.dim_order is not None and len(read.dim_order) == consumer.rank for read in reads
         )
+
+    def _is_transform(self, reader: ir.Operation) -> bool:
+        """Whether an operation multiplies by a matrix of constants: a link of a Winograd
+        convolution, which reads vectors of channels."""
+        # Few programs have any.
+        from relax_mlir.lowering.linalg_to_vector.convolution.constant_matrix import (
+            constant_matrix,
+        )
+
+        buffers = [v for v in reader.operands if isinstance(v.type, ir.MemRefType)]
+        return any(constant_matrix(buffer, self.uses, reader) for buffer in buffers)
 
     def _is_epilogue(self, producer: ir.Operation) -> bool:
         """Whether the producer consumes the result of a reduction that it could be fused into."""
@@ -202,6 +215,12 @@ def _moves_data(nest: LoopNest) -> bool:
     """Whether the body only hands an input on."""
     operations = list(nest.body.block.operations)
     return len(operations) == 1 and len(nest.inputs()) == 1
+
+
+def _transposes(nest: LoopNest) -> bool:
+    """Whether what lies beside each other in the output is apart in the input."""
+    order = nest.operands[nest.body.results[0]].dim_order
+    return bool(order) and nest.stride(nest.inputs()[0], order[-1]) != ONE
 
 
 def _divides(nest: LoopNest) -> bool:

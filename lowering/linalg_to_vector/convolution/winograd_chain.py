@@ -139,8 +139,9 @@ class ChainMatcher:
         return values
 
     def nothing_between(self, read: list[ir.Value], last: ir.Operation) -> None:
-        """Nothing else writes what is read, from the first of the chain to its end."""
+        """Nothing else writes what is read, from where it is read first to the chain's end."""
         mine = [*self.members, *self.matrices, *self.weight_members, self.fill(last), last]
+        readers = [self._first_reader(value, mine) for value in read]
         start = self.matrices[0]
         for op in (*self.matrices, *self.weight_members, *self.members):
             start = op if op.is_before_in_block(start) else start
@@ -159,7 +160,18 @@ class ChainMatcher:
                 )
             )
             written = self.uses.written_by(op)
-            require(not any(self.uses.may_overlap(w, r) for w in written for r in read))
+            for value, reader in zip(read, readers, strict=True):
+                made_before = reader is not None and op.is_before_in_block(reader)
+                overlaps = any(self.uses.may_overlap(w, value) for w in written)
+                require(made_before or not overlaps)
+
+    def _first_reader(self, value: ir.Value, ops: list[ir.Operation]) -> ir.Operation | None:
+        """Of the chain's operations the first that names a value; None for data that are padded."""
+        first: ir.Operation | None = None
+        for op in ops:
+            if value in list(op.operands) and (first is None or op.is_before_in_block(first)):
+                first = op
+        return first
 
 
 def is_product(op: ir.Operation, rank: int, reductions: int = 1) -> bool:
