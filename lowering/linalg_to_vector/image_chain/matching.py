@@ -132,14 +132,23 @@ def _find_window(
     """The one operation of a function that slides a window over an image of the function's own and
     has no operands but this, what it is multiplied by, and its result."""
     found: list[tuple[ir.Operation, Convolution, Padding | None]] = []
-    for op in operations:
-        recognised = find_window_operation(op, uses)
+    reductions = [op for op in operations if op.name == "linalg.generic" and _reduces(op)]
+    if len(reductions) < 2:
+        return None  # there is no product ahead
+    for op in reductions:
+        shapes = [shape_of(value) for value in op.operands]
+        images = len(shapes) == 3 and len(shapes[0]) == len(shapes[2]) == 4
+        recognised = find_window_operation(op, uses) if images else None
         if recognised is None:
             continue
         conv, padding = recognised
         if conv.windows and (conv.depthwise or conv.combiner is not None):
             found.append((op, conv, padding))
     return found[0] if len(found) == 1 else None
+
+
+def _reduces(op: ir.Operation) -> bool:
+    return any("reduction" in str(kind) for kind in op.attributes["iterator_types"])
 
 
 def _row_window(op: ir.Operation, conv: Convolution) -> RowWindow | None:
