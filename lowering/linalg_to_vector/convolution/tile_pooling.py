@@ -2,10 +2,10 @@
 to each other, as those of 2x2 with strides of two.  The image between is not read again, and not
 stored where nothing else reads it.
 
-Windows that overlap have an operation of their own. Joining them after each chunk of rows, while
-those may be in the cache, was measured to take longer: the stem of ResNet with its 3x3 windows 745 us
-instead of 680, since the data of a chunk fill the second-level cache. In registers 224x224x64 takes
-4.8 ms instead of 5.1 and 0.5 for the pooling.
+Windows that overlap have an operation of their own.  Joining them after each chunk of rows, while
+those may be in the cache, was measured to take longer: the stem of ResNet with its 3x3 windows
+745 us instead of 680, since the data of a chunk fill the second-level cache.  In registers
+224x224x64 takes 4.8 ms instead of 5.1 and 0.5 for the pooling.
 """
 
 from __future__ import annotations
