@@ -162,7 +162,9 @@ def test_weights_transformed_in_the_call(
     """Every layout of the weight, whatever the cost model would choose."""
     case, panel = IN_CALL[name]
     stride = case.strides[0]
-    rows, columns = (bilinear(2 if taps > 3 else 4, taps, stride) for taps in case.kernel)
+    rows, columns = (
+        bilinear(2 if taps > 3 else 4, taps, stride, in_call=True) for taps in case.kernel
+    )
     form = Form(panel, 0.0, rows, columns, in_call=True)
     monkeypatch.setattr(forms, "forms_of", lambda *_args, **_options: [form])
     check(case, constant=True, target=f"llvm -num-cores={threads}", tolerance=1e-5)
@@ -327,9 +329,7 @@ def test_errors_of_winograd(kernel: int, stride: int, limit: float) -> None:
     check(case, constant=True, tolerance=limit)
 
 
-@pytest.mark.parametrize(
-    ("channels", "outputs", "groups"), [(12, 40, 1), (12, 40, 4), (40, 96, 1)]
-)
+@pytest.mark.parametrize(("channels", "outputs", "groups"), [(12, 40, 1), (12, 40, 4), (40, 96, 1)])
 def test_images_of_any_size(channels: int, outputs: int, groups: int) -> None:
     """Batch and image sizes that are symbols: the same code for all; a large weight is in
     panels."""

@@ -48,14 +48,27 @@ def test_bilinear_algorithms(output: int, taps: int, stride: int) -> None:
     assert algorithm.reach == (output - 1) * stride + taps
 
 
+@pytest.mark.parametrize(("output", "taps", "stride"), [(4, 3, 1), (2, 3, 1), (4, 3, 2), (3, 4, 1)])
+def test_constants_of_programs_are_exact(output: int, taps: int, stride: int) -> None:
+    """Only the transformed weight, which is made once, is rounded; and weights that are transformed
+    in the call have simple rows."""
+    algorithm = bilinear(output, taps, stride)
+    for positions in range(1, output + 1):
+        for matrix in algorithm.part(positions):
+            np.testing.assert_array_equal(matrix.astype(np.float32), matrix)
+    in_call = bilinear(output, taps, stride, in_call=True).g
+    assert all(1.0 in row for row in np.abs(in_call))
+
+
 @pytest.mark.parametrize(
     ("output", "taps", "stride", "runs"),
     [(4, 3, 1, 1), (2, 3, 1, 1), (4, 5, 1, 1), (4, 3, 2, 1), (4, 7, 2, 1), (4, 7, 1, 2)],
 )
+@pytest.mark.parametrize("in_call", [False, True])
 def test_first_products_are_an_algorithm_for_fewer_positions(
-    output: int, taps: int, stride: int, runs: int
+    output: int, taps: int, stride: int, runs: int, in_call: bool
 ) -> None:
-    algorithm = bilinear(output, taps, stride, runs)
+    algorithm = bilinear(output, taps, stride, runs, in_call=in_call)
     random = np.random.default_rng(output * 10 + taps)
     x, w = random.standard_normal(algorithm.reach), random.standard_normal(taps)
     for positions in range(1, output):

@@ -170,15 +170,17 @@ def forms_of(
         known = " or ".join(ACCURACIES)
         raise PassError(f"convolution-accuracy is {accuracy!r}, expected {known}")
     forms = [_direct(shape, target)]
-    for rows, columns in _algorithms(shape, accuracy):
-        for in_call in (True, False) if constant else (True,):
-            forms.append(_winograd(shape, rows, columns, target, in_call))
+    for in_call in (True, False) if constant else (True,):
+        for rows, columns in _algorithms(shape, accuracy, in_call):
+            forms.append(_winograd(shape, rows, columns, target))
     if constant:
         forms += [_winograd_1d(shape, *one, target) for one in _algorithms_1d(shape, accuracy)]
     return forms if constant else [replace(form, panel=0) for form in forms]
 
 
-def _algorithms(shape: ConvolutionShape, accuracy: str) -> Iterator[tuple[Bilinear, Bilinear]]:
+def _algorithms(
+    shape: ConvolutionShape, accuracy: str, in_call: bool
+) -> Iterator[tuple[Bilinear, Bilinear]]:
     stride = shape.strides[0]
     if shape.strides != (stride, stride) or shape.dilation != (1, 1) or stride not in _OUTPUTS:
         return
@@ -192,7 +194,7 @@ def _algorithms(shape: ConvolutionShape, accuracy: str) -> Iterator[tuple[Biline
             if output >= length or (accuracy == "exact" and output > _EXACT_OUTPUTS):
                 continue
             if output + -(-taps // stride) - 1 <= _MOST_POINTS:
-                own.append(bilinear(output, taps, stride))
+                own.append(bilinear(output, taps, stride, in_call=in_call))
         choices.append(own)
     for rows in choices[0]:
         for columns in choices[1]:
@@ -257,9 +259,9 @@ def _direct(shape: ConvolutionShape, target: CPUTarget) -> Form:
 
 
 def _winograd(
-    shape: ConvolutionShape, rows: Bilinear, columns: Bilinear, target: CPUTarget, in_call: bool
+    shape: ConvolutionShape, rows: Bilinear, columns: Bilinear, target: CPUTarget
 ) -> Form:
-    lanes = target.lanes(32)
+    lanes, in_call = target.lanes(32), rows.in_call
     count = rows.products * columns.products
     tiles_h, tiles_w = (
         -(-length // axis.output)

@@ -60,7 +60,7 @@ class Bilinear:
     """`output` positions of a convolution with `taps` taps as `y = A ((G w) * (B x))`.
 
     a: output x products; g: products x taps; b: products x elements of x.  runs: into how many the
-    taps are cut, those of each parity for stride 2.
+    taps are cut, those of each parity for stride 2.  in_call: see `bilinear`.
 
     The first products, with A and B of their own, are an algorithm for fewer positions (`part`).
     """
@@ -72,6 +72,7 @@ class Bilinear:
     g: np.ndarray
     b: np.ndarray
     runs: int = 1
+    in_call: bool = False
 
     @property
     def products(self) -> int:
@@ -101,7 +102,9 @@ class Bilinear:
     def part(self, output: int) -> tuple[np.ndarray, np.ndarray]:
         """A and B of the first products for the first `output` positions: `y = A ((G w) * (B x))`
         with as many of the products as A has columns."""
-        products = _products_of(output, self.taps, self.stride, self.runs, self.output)
+        products = _products_of(
+            output, self.taps, self.stride, self.runs, self.output, self.in_call
+        )
         return _matrix_of([p.a for p in products]).T, _matrix_of([p.b for p in products])
 
 
@@ -116,48 +119,69 @@ class _Product:
 
 
 @cache
-def bilinear(output: int, taps: int, stride: int = 1, runs: int = 1) -> Bilinear:
+def bilinear(
+    output: int, taps: int, stride: int = 1, runs: int = 1, *, in_call: bool = False
+) -> Bilinear:
     """The algorithm for tiles of `output` positions, with the taps (of each parity, for stride 2)
-    cut into so many runs; Error if there are not enough points."""
+    cut into so many runs; Error if there are not enough points.
+
+    in_call: for weights that are transformed in the call: G has the fewest operations then.
+    Otherwise G, which is applied once and in float64, has all that float32 does not hold exactly:
+    what constants of A and B round is the same for all positions, and does not average out where a
+    network sums over them.
+    """
     if stride not in (1, 2):
         raise Error(f"winograd: strides 1 and 2 are known, given {stride}")
-    products = _products_of(output, taps, stride, runs, output)
+    products = _products_of(output, taps, stride, runs, output, in_call)
     a, g, b = (_matrix_of([getattr(p, name) for p in products]) for name in "agb")
-    return Bilinear(output, taps, stride, np.ascontiguousarray(a.T), g, b, runs)
+    return Bilinear(output, taps, stride, np.ascontiguousarray(a.T), g, b, runs, in_call)
 
 
 def _matrix_of(rows: Sequence[Sequence[Fraction]]) -> np.ndarray:
     return np.array(rows, np.float64)
 
 
-def _cook_toom(output: int, taps: int, most: int) -> tuple[_Matrix, _Matrix, _Matrix]:
+def _cook_toom(output: int, taps: int, most: int, in_call: bool) -> tuple[_Matrix, ...]:
     """A, G, B for infinity and the first of the finite points of an algorithm of `most` outputs.
 
-    The factor that belongs to each point is where it costs nothing: among the constants of A, and
-    for zero of B.  Rows of G are then the same whatever other points there are, and begin with one,
-    which halves what transforming a weight in the call takes.
+    G is that of the algorithm of `most` outputs, whatever other points there are.  The factor of
+    each point is in G, or `in_call` among the constants of A, and for zero of B, where it costs
+    nothing.
     """
     if taps == 1:
         identity = [[Fraction(int(i == j)) for j in range(output)] for i in range(output)]
         return identity, [[Fraction(1)] for _ in range(output)], identity
     if most + taps - 2 not in _POINTS:
         raise Error(f"winograd: {most} outputs of {taps} taps need {most + taps - 2} points")
-    points = [Fraction(text) for text in _POINTS[most + taps - 2]][: output + taps - 2]
+    every = [Fraction(text) for text in _POINTS[most + taps - 2]]
+    points = every[: output + taps - 2]
     one, zero = Fraction(1), Fraction(0)
-    scale = [_product([p - q for q in points if q != p]) for p in points]
-    back = [one / f if p else one for p, f in zip(points, scale, strict=True)]
-    there = [one if p else one / f for p, f in zip(points, scale, strict=True)]
+    own, whole = ([_distances(p, among) for p in points] for among in (points, every))
+    if in_call:
+        of_g = [one] * len(points)
+        of_a = [one / f if p else one for p, f in zip(points, own, strict=True)]
+        of_b = [one if p else one / f for p, f in zip(points, own, strict=True)]
+    else:
+        of_g = [one / f for f in whole]
+        of_a = [f / part for f, part in zip(whole, own, strict=True)]
+        of_b = [one] * len(points)
     a = [
-        [Fraction(int(i == output - 1)), *(p**i * s for p, s in zip(points, back, strict=True))]
+        [Fraction(int(i == output - 1)), *(p**i * s for p, s in zip(points, of_a, strict=True))]
         for i in range(output)
     ]
-    g = [[zero] * (taps - 1) + [one], *([p**j for j in range(taps)] for p in points)]
+    g = [[zero] * (taps - 1) + [one]]
+    g += [[p**j * s for j in range(taps)] for p, s in zip(points, of_g, strict=True)]
     b = [_polynomial(points)]
     b += [
         [*(c * s for c in _polynomial([q for q in points if q != p])), zero]
-        for p, s in zip(points, there, strict=True)
+        for p, s in zip(points, of_b, strict=True)
     ]
     return a, g, b
+
+
+def _distances(point: Fraction, points: Sequence[Fraction]) -> Fraction:
+    """The product of the distances to all other points."""
+    return _product([point - other for other in points if other != point])
 
 
 def _product(factors: Sequence[Fraction]) -> Fraction:
@@ -176,14 +200,16 @@ def _polynomial(roots: Sequence[Fraction]) -> list[Fraction]:
     return found
 
 
-def _products_of(output: int, taps: int, stride: int, runs: int, most: int) -> list[_Product]:
+def _products_of(
+    output: int, taps: int, stride: int, runs: int, most: int, in_call: bool
+) -> list[_Product]:
     """The products of an algorithm, a sum of some of stride 1 on elements of one parity: what an
     algorithm of `most` outputs has, as far as `output` of them need it, and in its order."""
     reach = stride * (most - 1) + taps
     zero = Fraction(0)
     found: list[_Product] = []
     for run in _tap_runs(taps, stride, runs):
-        a, g, b = _cook_toom(output, len(run), most)
+        a, g, b = _cook_toom(output, len(run), most, in_call)
         for i, (tap_row, data_row) in enumerate(zip(g, b, strict=True)):
             line, data = [zero] * taps, [zero] * reach
             line[run.start : run.stop : stride] = tap_row
