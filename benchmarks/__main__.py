@@ -19,7 +19,8 @@ from benchmarks import plots
 
 # Suites that print tables of their own form.
 _TABLES = ("seeds", "narrow")
-SUITES = (*_TABLES, "kernels", "models", "compile", "calls", "cnn", "convolutions")
+_CONVOLUTIONS = ("convolutions", "odd_convolutions")
+SUITES = (*_TABLES, "kernels", "models", "compile", "calls", "cnn", *_CONVOLUTIONS)
 _THREADS = (
     "OPENBLAS_NUM_THREADS",
     "OMP_NUM_THREADS",
@@ -97,7 +98,7 @@ def _run(options: Any, threads: int) -> None:
         print(report.compile_table(results), end="\n\n")
     if options.suite == "compile":
         print(importlib.import_module("benchmarks.schedules").run(), end="\n\n")
-    if options.suite in ("cnn", "convolutions"):
+    if options.suite in ("cnn", *_CONVOLUTIONS):
         print(report.error_table(results), end="\n\n")
     print("\n".join([*missing, *report.absences(results)]))
 

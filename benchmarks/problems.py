@@ -15,7 +15,8 @@ class Problem:
     """`module` on `inputs`; `numpy` computes the same from the inputs' arrays, if given.
 
     flops: floating-point operations, moved: bytes read and written, where they are known.
-    image: the axes of a network's images, `NCHW` or `NHWC`.  exact: compare with float64.
+    image: the axes of a network's images, `NCHW` or `NHWC`, or those of lines or volumes.  exact:
+    compare with float64.
     dynamic: the sizes that our compiler is not told, as `torch.export` takes them.
     """
 
@@ -39,9 +40,11 @@ class Problem:
             return [as_array(tensor) for tensor in tensors_of(module(*inputs))]
 
     def stored_as(self, memory: str) -> tuple[torch.Tensor, ...]:
-        """The inputs with images lying in memory in this order of axes."""
+        """The inputs with images lying in memory in this order of axes, `NCHW` or `NHWC`."""
         if not self.image:
             return self.inputs
+        spatial = self.image.strip("NC")
+        memory = f"NC{spatial}" if memory == "NCHW" else f"N{spatial}C"
         there = [self.image.index(axis) for axis in memory]
         back = [memory.index(axis) for axis in self.image]
         return tuple(x.permute(there).contiguous().permute(back) for x in self.inputs)

@@ -124,9 +124,12 @@ class TorchChannelsLast(TorchEager):
     def function(self, problem: Problem) -> Callable[..., Any]:
         import torch
 
-        if not problem.image:
+        if len(problem.image) not in (4, 5):
             raise Unsuitable("no images")
-        return copy.deepcopy(problem.module).to(memory_format=torch.channels_last)
+        copied = copy.deepcopy(problem.module)
+        if len(problem.image) == 5:
+            return copied.to(memory_format=torch.channels_last_3d)
+        return copied.to(memory_format=torch.channels_last)
 
     def inputs(self, problem: Problem) -> Sequence[Any]:
         return problem.stored_as("NHWC")

@@ -75,6 +75,7 @@ def default_build_pipeline() -> Pass:
             transform.ConvolutionToMatmul(),
             transform.ScaleMatmulWeights(),
             transform.TransposedConvolutionToConvolution(),
+            transform.SplitGroupedConvolution(),
             transform.TransformConvolutionWeights(),
             transform.PackConstantWeights(),
             transform.FoldConstant(moves_only=True),

@@ -120,8 +120,13 @@ def ConvolutionToMatmul() -> Pass:
     return _lowering("ConvolutionToMatmul", "relax-convolution-to-matmul")
 
 
+def SplitGroupedConvolution() -> Pass:
+    """Write convolutions of few wide groups as one for each."""
+    return _lowering("SplitGroupedConvolution", "relax-split-grouped-convolution")
+
+
 def TransposedConvolutionToConvolution() -> Pass:
-    """Write transposed convolutions with constant weights as convolutions."""
+    """Write transposed convolutions as convolutions."""
     return _lowering(
         "TransposedConvolutionToConvolution", "relax-transposed-convolution-to-convolution"
     )

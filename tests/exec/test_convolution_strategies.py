@@ -115,6 +115,8 @@ CONSTANT = {
     "panels": Case((9, 10), 40, 96, (3, 3), (2, 1), SAME3, epilogue="brm"),
     "panels, dilated": Case((12, 14), 64, 64, (3, 3), (1, 1), SAME5, (2, 2), epilogue="b"),
     "single tile": Case((4, 3), 64, 64, (3, 3), padding=SAME3),
+    "wide groups": Case((14, 13), 48, 96, (3, 3), padding=(1, 0, 2, 1), groups=2, epilogue="brm"),
+    "wide groups, five taps": Case((9, 8), 48, 96, (5, 5), padding=SAME5, groups=3, batch=2),
 }
 
 

@@ -4,16 +4,16 @@ Rounding errors of a form follow from the interpolation points of its axes (`Bil
 from the length of its sums, which are made in blocks of about their square root: the square of the
 error is `a + b * sqrt(channels)`.  The numbers are fitted to errors of compiled 3x3, 5x5 and 7x7
 convolutions of images after a ReLU against float64, relative root mean square, in 1e-7; `by 2` is
-a stride:
+a stride (`python -m benchmarks.convolution_errors`):
 
-| channels | libraries, 3x3 | direct | F(2,3) | F(4,3) by 2 | F(4,3), F(2,5) | F(4,5) |
-|---|---|---|---|---|---|---|
-| points |   | 1   | 4   | 5   | 6   | 8   |
-| 16  | 1.5 | 1.1 | 1.3 | 2.7 | 3.6 | 95  |
-| 64  | 1.5 | 1.1 | 1.4 | 3.1 | 3.9 | 97  |
-| 128 | 1.6 | 1.3 | 1.6 | 3.5 | 4.5 | 107 |
-| 256 | 1.6 | 1.4 | 1.7 | 3.6 | 4.6 | 117 |
-| 512 | 1.9 | 1.9 | 2.1 | 4.5 | 5.6 |     |
+| channels | libraries, 3x3 | direct | F(2,3) | F(4,3) by 2 | F(4,3) | F(2,5) | F(4,5) |
+|---|---|---|---|---|---|---|---|
+| points |   | 1   | 4   | 5   | 6   | 6   | 8   |
+| 16  | 1.5 | 1.1 | 1.3 | 3.1 | 3.8 | 4.1 | 14.6 |
+| 64  | 1.5 | 1.2 | 1.5 | 3.4 | 4.4 | 4.7 | 15.9 |
+| 128 | 1.6 | 1.3 | 1.6 | 3.5 | 4.5 | 5.0 | 18.4 |
+| 256 | 1.8 | 1.6 | 1.8 | 3.9 | 5.1 | 5.3 | 19.5 |
+| 512 | 1.9 | 1.9 | 2.1 | 4.4 | 5.8 | 6.5 | 23.3 |
 
 Along one axis, whose other axis counts as one point:
 
