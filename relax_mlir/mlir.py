@@ -209,6 +209,7 @@ def operations_named(root: ir.Operation, names: Iterable[str]) -> list[ir.Operat
     return found
 
 
+@cache
 def dynamic() -> int:
     """MLIR's marker for a size that is only known at run time."""
     return ir.ShapedType.get_dynamic_size()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 from relax_mlir.dialects.attributes import from_attribute, to_attribute
 from relax_mlir.dialects.dims import symbols
@@ -13,13 +14,28 @@ from relax_mlir.tir.function import PrimFunc
 _NAMES = re.compile(r'"(?:[^"\\]|\\.)*"')
 
 
+@dataclass
+class _Known:
+    """A private function of the module; its text is made when it is first compared."""
+
+    name: str
+    operation: ir.Operation
+    text: str | None = None
+
+    def has(self, text: str) -> bool:
+        if self.text is None:
+            self.text = content(self.operation)
+        return self.text == text
+
+
 class PrimFuncs:
     """Adds functions to a module; one that equals a private function there is not added again."""
 
     def __init__(self, state: ModuleState):
         self._body = state.module.body
         self._names: set[str] = set()
-        self._by_content: dict[str, str] = {}
+        # By their types: most functions are alone with theirs, and need not be compared.
+        self._known: dict[str, list[_Known]] = {}
         self._before: ir.Operation | None = None
         self.calls: dict[str, tuple[str, list[str]]] = {}
         """What operators that were legalised became: a function, and the symbols it is given."""
@@ -32,24 +48,30 @@ class PrimFuncs:
             if "tir.attrs" not in op.attributes:
                 self._before = self._before or op
             elif "sym_visibility" in op.attributes:
-                self._by_content.setdefault(content(op), name)
+                self._alike(op).append(_Known(name, op))
 
     def add(self, function: PrimFunc, hint: str) -> str:
         """The name under which the module holds the function, private."""
         op = function.operation.clone()
         op.attributes["sym_visibility"] = ir.StringAttr.get("private")
-        key = content(op)
-        if key in self._by_content:
+        alike = self._alike(op)
+        text = content(op) if alike else None
+        same = None if text is None else next((k.name for k in alike if k.has(text)), None)
+        if same is not None:
             op.erase()
-            return self._by_content[key]
+            return same
         name = self._fresh(hint)
         op.attributes["sym_name"] = ir.StringAttr.get(name)
-        self._by_content[key] = name
+        alike.append(_Known(name, op, text))
         if self._before is None:
             self._body.append(op)
         else:
             ir.InsertionPoint(self._before).insert(op)
         return name
+
+    def _alike(self, op: ir.Operation) -> list[_Known]:
+        """The private functions of an operation's type."""
+        return self._known.setdefault(str(op.attributes["function_type"]), [])
 
     def fresh_symbol(self, hint: str) -> str:
         """A name for a symbolic size that no function uses."""
@@ -85,7 +107,7 @@ def content(op: ir.Operation) -> str:
             for symbol in symbols(dim):
                 renamed.setdefault(symbol, f"s{len(renamed)}")
     copy.attributes["arg_attrs"] = ir.ArrayAttr.get([to_attribute(p) for p in parameters])
-    text = str(copy)
+    text = copy.get_asm(assume_verified=True)
     copy.erase()
     if not renamed:
         return text

@@ -10,6 +10,7 @@ import builtins
 import math
 import struct
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 from relax_mlir.dialects import dtypes
@@ -95,6 +96,7 @@ def convert(value: Any) -> Any:
     return as_expr(value)
 
 
+@cache
 def integer_limits(dtype: str) -> tuple[int, int]:
     """The smallest and the largest value of an integer dtype (or bool)."""
     if dtype == "bool":
