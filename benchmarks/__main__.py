@@ -18,7 +18,7 @@ from typing import Any
 from benchmarks import plots
 
 # Suites that print tables of their own form.
-_TABLES = ("seeds", "narrow")
+_TABLES = ("seeds", "narrow", "variants")
 _CONVOLUTIONS = ("convolutions", "odd_convolutions")
 SUITES = (*_TABLES, "kernels", "models", "compile", "calls", "cnn", *_CONVOLUTIONS)
 _THREADS = (
