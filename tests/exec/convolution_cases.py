@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -70,6 +71,35 @@ def reference(case: Case, data: np.ndarray, weight: np.ndarray) -> np.ndarray:
             columns = slice(g * width, (g + 1) * width)
             out[..., columns] += part[..., channels] @ w[tap][:, columns]
     return out
+
+
+def transposed_reference(
+    case: Case, extra: Sequence[int], data: np.ndarray, weight: np.ndarray
+) -> np.ndarray:
+    """The transposed convolution in float64, one tap at a time: each adds where it lands.  weight:
+    [taps..., channels, outputs of a group]; extra: elements behind the end."""
+    dims, groups = len(case.sizes), case.groups
+    full = [
+        (n - 1) * s + (k - 1) * d + 1 + e
+        for n, s, k, d, e in zip(
+            data.shape[1:-1], case.strides, case.kernel, case.dilation, extra, strict=True
+        )
+    ]
+    parts = data.astype(np.float64).reshape(*data.shape[:-1], groups, -1)
+    kernel = weight.astype(np.float64).reshape(
+        *case.kernel, groups, data.shape[-1] // groups, weight.shape[-1]
+    )
+    out = np.zeros((data.shape[0], *full, groups, weight.shape[-1]))
+    for tap in itertools.product(*map(range, case.kernel)):
+        at = tuple(
+            slice(t * d, t * d + (n - 1) * s + 1, s)
+            for t, d, s, n in zip(tap, case.dilation, case.strides, data.shape[1:-1], strict=True)
+        )
+        out[(slice(None), *at)] += np.einsum("...gi,gio->...go", parts, kernel[tap])
+    out = out.reshape(*out.shape[:-2], -1)
+    ends = [out.shape[1 + i] - case.padding[dims + i] for i in range(dims)]
+    cut = [slice(low, end) for low, end in zip(case.padding[:dims], ends, strict=True)]
+    return out[(slice(None), *cut)]
 
 
 def module_of(case: Case, weight: np.ndarray | None = None) -> Any:

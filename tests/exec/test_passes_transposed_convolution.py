@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import random
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -14,6 +13,8 @@ import relax_mlir
 from relax_mlir import relax, tir
 from relax_mlir.relax import op
 from relax_mlir.transform import PassPipeline
+from tests.exec.convolution_cases import Case as Shape
+from tests.exec.convolution_cases import transposed_reference
 
 PASS = PassPipeline("relax-transposed-convolution-to-convolution")
 CONVOLVE = {1: op.nn.conv1d_transpose, 2: op.nn.conv2d_transpose, 3: op.nn.conv3d_transpose}
@@ -48,30 +49,12 @@ class Case:
 
 
 def _reference(case: Case, x: np.ndarray, w: np.ndarray) -> np.ndarray:
-    """Every element of the data adds a multiple of the kernel where it lands.  x: channels last;
-    w: taps, I, O of a group."""
-    dims = len(case.sizes)
-    full = [
-        (n - 1) * s + (k - 1) * d + 1 + e
-        for n, s, k, d, e in zip(
-            case.sizes, case.strides, case.taps, case.spread, case.extra, strict=True
-        )
-    ]
-    inner = case.inputs // case.groups
-    y = np.zeros((x.shape[0], *full, case.groups, case.outputs))
-    parts = x.astype(float).reshape(*x.shape[:-1], case.groups, inner)
-    kernel = w.astype(float).reshape(*case.taps, case.groups, inner, case.outputs)
-    for place in itertools.product(*map(range, case.sizes)):
-        at = tuple(
-            slice(p * s, p * s + (k - 1) * d + 1, d)
-            for p, s, k, d in zip(place, case.strides, case.taps, case.spread, strict=True)
-        )
-        part = parts[(slice(None), *place)]
-        y[(slice(None), *at)] += np.einsum("ngi,...gio->n...go", part, kernel)
-    y = y.reshape(*y.shape[:-2], -1)
-    cut = [slice(low, y.shape[1 + i] - case.padding[dims + i])
-           for i, low in enumerate(case.padding[:dims])]  # fmt: skip
-    return y[(slice(None), *cut)]
+    """x: channels last; w: taps, I, O of a group."""
+    shape = Shape(
+        tuple(case.sizes), case.inputs, case.groups * case.outputs, tuple(case.taps),
+        tuple(case.strides), tuple(case.padding), tuple(case.spread), case.groups, x.shape[0],
+    )  # fmt: skip
+    return transposed_reference(shape, case.extra, x, w)
 
 
 def _module(case: Case, shape: list[Any], weight: np.ndarray) -> Any:
