@@ -22,7 +22,7 @@ _PIPELINES: dict[str, str] = {
         "relax-eliminate-common-subexpr,relax-convert-to-dataflow,"
         "relax-quantized-to-integer,relax-choose-layout,relax-fold-scale-axis,"
         "relax-convolution-to-matmul,"
-        "relax-scale-matmul-weights,"
+        "relax-reorder-pool-before-matmul,relax-scale-matmul-weights,"
         "relax-transposed-convolution-to-convolution,relax-split-grouped-convolution,"
         "relax-transform-convolution-weights,"
         "relax-pack-constant-weights,relax-fold-constant{moves-only=true},relax-zero,"

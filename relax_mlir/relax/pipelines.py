@@ -73,6 +73,7 @@ def default_build_pipeline() -> Pass:
             transform.ChooseLayout(),
             transform.FoldScaleAxis(),
             transform.ConvolutionToMatmul(),
+            transform.ReorderPoolBeforeMatmul(),
             transform.ScaleMatmulWeights(),
             transform.TransposedConvolutionToConvolution(),
             transform.SplitGroupedConvolution(),

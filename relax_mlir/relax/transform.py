@@ -132,6 +132,11 @@ def TransposedConvolutionToConvolution() -> Pass:
     )
 
 
+def ReorderPoolBeforeMatmul() -> Pass:
+    """Average the pixels of an image before they are multiplied by a matrix, not the products."""
+    return _lowering("ReorderPoolBeforeMatmul", "relax-reorder-pool-before-matmul")
+
+
 def ScaleMatmulWeights() -> Pass:
     """Scale the rows of a weight instead of the columns of a large matrix it is multiplied with."""
     return _lowering("ScaleMatmulWeights", "relax-scale-matmul-weights")
