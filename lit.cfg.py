@@ -4,6 +4,7 @@ RUN lines may use relax-opt, relax-run, FileCheck (or filecheck), not, and %pyth
 imports relax_mlir. The tools are started as modules of this checkout, so nothing needs installing.
 """
 
+import importlib
 import importlib.util
 import sys
 from pathlib import Path
@@ -34,3 +35,7 @@ config.substitutions.append(("%python", sys.executable))
 for package in ("onnx", "torch"):
     if importlib.util.find_spec(package):
         config.available_features.add(package)
+# What only CPUs with certain instructions are asked for, by their names in /proc/cpuinfo.
+sys.path.insert(0, str(root))
+cpu_target = importlib.import_module("relax_mlir.lowering.linalg_to_vector.cpu_target")
+config.available_features.update(cpu_target.host_cpu().features)
