@@ -72,7 +72,9 @@ def sample(seed: int) -> Sample:
     extra = None
     if is_transposed:
         extra = tuple(pick.randint(0, s - 1) for s in strides)
-        least = [-(-max(0, a - r) // s) + 1 for a, r, s in zip(around, reach, strides, strict=True)]
+        least = [
+            max(1, -(-(a - r + 1) // s) + 1) for a, r, s in zip(around, reach, strides, strict=True)
+        ]
         sizes = tuple(n + r // 2 for n, r in zip(least, room, strict=True))
     else:
         sizes = tuple(
