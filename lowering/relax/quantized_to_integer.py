@@ -35,9 +35,10 @@ class QuantizedToInteger(Pass):
     """Compute products of quantized data and constant quantized weights from their bytes.
 
     `(a - za) * sa` times `(w - zw) * sw`, as programs write them out, in float32 or (without the
-    scales) in int32, becomes a convolution or matrix product of a and w - zw in int32, from which
-    za times the sum of the weights is subtracted and which is scaled then.  Borders are filled with
-    za.  Where the CPU has no instruction for it, everything stays as it is.
+    scales) in int32, or as `dequantize` says it, becomes a convolution or matrix product of a and
+    w - zw in int32, from which za times the sum of the weights is subtracted and which is scaled
+    then.  Borders are filled with za.  Where the CPU has no instruction for it, everything stays as
+    it is.
 
     always: also on CPUs without.
     """
@@ -101,6 +102,11 @@ def _data(
     value: ir.Value, values: ConstantValues
 ) -> tuple[ir.Value, int, np.ndarray | None] | None:
     """The bytes, zero point and scale of quantized data."""
+    dequantized = _dequantized(value, values)
+    if dequantized is not None:
+        data, shift, factor = dequantized
+        is_plain = dtype_of(data) in _BYTES and shift.size == factor.size == 1 and dims_of(data)
+        return (data, int(shift.reshape(())), factor) if is_plain else None
     scale = None
     if dtype_of(value) == "float32":
         found = _unscaled(value, values)
@@ -118,6 +124,23 @@ def _data(
     if cast is None or dtype_of(value) != "int32" or dtype_of(cast.operands[0]) not in _BYTES:
         return None
     return (cast.operands[0], zero, scale) if dims_of(cast.operands[0]) else None
+
+
+def _dequantized(
+    value: ir.Value, values: ConstantValues
+) -> tuple[ir.Value, np.ndarray, np.ndarray] | None:
+    """What `dequantize` converts, and its zero point and scale, which are constants, as they
+    broadcast."""
+    op = defining(value, "relax.dequantize")
+    rank = 0 if op is None else len(dims_of(op.operands[0]) or ())
+    if op is None or not rank or dtype_of(value) != "float32":
+        return None
+    scale, zero = (values.of(operand) for operand in op.operands[1:3])
+    if scale is None or zero is None:
+        return None
+    axis = attributes_of(op)["axis"] % rank
+    shape = [-1 if i == axis else 1 for i in range(rank)]
+    return op.operands[0], zero.astype(np.int32).reshape(shape), scale.reshape(shape)
 
 
 def _unscaled(value: ir.Value, values: ConstantValues) -> tuple[ir.Value, np.ndarray] | None:
@@ -138,12 +161,18 @@ def _weight(
 ) -> tuple[np.ndarray, np.ndarray | None] | None:
     """A constant weight as int8, and its scale: one number, or one an output."""
     scale = None
-    if dtype_of(value) == "float32":
-        found = _unscaled(value, values)
-        if found is None:
-            return None
-        value, scale = found
-    array = values.of(value)
+    dequantized = _dequantized(value, values)
+    if dequantized is not None:
+        data, shift, scale = dequantized
+        array = values.of(data)
+        array = None if array is None else array.astype(np.int32) - shift
+    else:
+        if dtype_of(value) == "float32":
+            found = _unscaled(value, values)
+            if found is None:
+                return None
+            value, scale = found
+        array = values.of(value)
     if array is None or not array.size or array.min() < -128 or array.max() > 127:
         return None
     if scale is not None and scale.size != 1:
@@ -202,7 +231,9 @@ def _padded(
 
 
 # What dequantizes.
-_DEQUANTIZING = ("multiply", "astype", "subtract", "reshape", "constant", "bind")
+_DEQUANTIZING = (
+    "multiply", "astype", "subtract", "reshape", "constant", "bind", "dequantize",
+)  # fmt: skip
 
 
 def _makers(values: list[ir.Value]) -> set[ir.Value]:

@@ -21,7 +21,8 @@ SAME3 = (1, 1, 1, 1)
 
 @dataclass(frozen=True)
 class Case:
-    """A convolution of quantized NHWC data; `scales`, how many the weight has."""
+    """A convolution of quantized NHWC data; `scales`, how many the weight has; `by_operator`,
+    whether `dequantize` makes real numbers of them."""
 
     shape: Shape
     data: str = "uint8"
@@ -31,6 +32,7 @@ class Case:
     scales: str = "one an output"
     floats: bool = True
     layout: str = "NHWC"
+    by_operator: bool = False
 
 
 CASES = {
@@ -46,6 +48,10 @@ CASES = {
     "grouped": Case(Shape((7, 6), 24, 16, (3, 3), padding=SAME3, groups=4), zero=7),
     "depthwise": Case(Shape((7, 6), 17, 17, (3, 3), padding=SAME3, groups=17), zero=7),
     "integers": Case(Shape((9, 8), 16, 24, (3, 3), padding=SAME3), zero=200, floats=False),
+    "operators": Case(
+        Shape((9, 8), 6, 24, (3, 3), padding=SAME3), zero=33, weight="uint8", weight_zero=128,
+        by_operator=True,
+    ),
     "channels first": Case(Shape((9, 8), 6, 24, (3, 3), padding=SAME3), zero=33, layout="NCHW"),
 }
 
@@ -77,13 +83,22 @@ def _module(case: Case, x: np.ndarray, w: np.ndarray, scales: list[np.ndarray | 
     weight_scale = scales[1]
     if first and weight_scale is not None:
         weight_scale = weight_scale.reshape(-1, 1, 1, 1)
+    left = _dequantized(data, case.zero, scales[0])
+    right = _dequantized(relax.const(w), case.weight_zero, weight_scale)
+    if case.by_operator:
+        left, right = (
+            op.dequantize(value, relax.const(scale), relax.const(np.array(zero, kind)), 3)
+            for value, scale, zero, kind in (
+                (data, scales[0], case.zero, case.data),
+                (relax.const(w), weight_scale, case.weight_zero, case.weight),
+            )
+        )
     builder = relax.BlockBuilder()
     with builder.function("main", [data]):
         with builder.dataflow():
             value = op.nn.conv2d(
-                _dequantized(data, case.zero, scales[0]),
-                _dequantized(relax.const(w), case.weight_zero, weight_scale),
-                strides=list(shape.strides), padding=list(shape.padding), groups=shape.groups,
+                left, right, strides=list(shape.strides), padding=list(shape.padding),
+                groups=shape.groups,
                 data_layout=case.layout, kernel_layout="OIHW" if first else "HWIO",
             )  # fmt: skip
             result = builder.emit_output(builder.emit(value))
