@@ -38,9 +38,9 @@ class TransformConvolutionWeights(Pass):
     A convolution of float32 images with their channels last, one group, becomes a call of a
     TensorIR function: the transforms and products of a Winograd algorithm along both axes or one,
     or a direct convolution, each with a constant weight in panels as its kernel reads them.  One of
-    lines (`conv1d`) does where the algorithm pays; one of images of any size is a direct one.
-    Winograd's transform of the weight is done here or, where that is faster or the weight is an
-    argument, in every call.  The cost model is in
+    lines (`conv1d`) does where the algorithm pays; one of images of any size has algorithms of
+    stride one whose weight is transformed once.  Winograd's transform of the weight is done here
+    or, where that is faster or the weight is an argument, in every call.  The cost model is in
     `lowering/linalg_to_vector/convolution/forms.py`; where the convolutions of a function would
     together have too much error (`accuracy.py` there), those become more exact that lose least time
     by it.
@@ -71,15 +71,11 @@ class TransformConvolutionWeights(Pass):
 
 @dataclass(frozen=True)
 class _Convolution:
-    """An operator that has forms; `weight` is None where it is no constant.
-
-    is_of_any_size: whether the sizes of the image in `shape` are only typical ones.
-    """
+    """An operator that has forms; `weight` is None where it is no constant."""
 
     op: ir.Operation
     shape: ConvolutionShape
     weight: np.ndarray | None
-    is_of_any_size: bool = False
 
 
 @dataclass(frozen=True)
@@ -98,8 +94,9 @@ class _Plan:
 
 # Operators with forms, and their axes.
 _CONVOLUTIONS = {"nn.conv1d": 1, "nn.conv2d": 2}
-# Rows and columns of an image whose sizes only run time knows.
-_TYPICAL_SIZE = 28
+# Rows and columns of an image whose sizes only run time knows, by up to how many channels it has.
+_TYPICAL_SIZES = ((64, 56), (128, 28), (256, 14))
+_SMALLEST_TYPICAL_SIZE = 7
 # Operators that sum as many products as convolutions do, and have one form.
 _OTHER_SUMS = (*_CONVOLUTIONS, "matmul", "einsum")
 
@@ -114,7 +111,7 @@ def _convolutions(function: ir.Operation, values: ConstantValues) -> tuple[list[
             continue
         ndim = _CONVOLUTIONS.get(spec.name)
         convolution = None if ndim is None else _convolution(op, ndim, values)
-        others += convolution is None or convolution.is_of_any_size
+        others += convolution is None
         if convolution is not None:
             found.append(convolution)
     return found, others
@@ -125,21 +122,21 @@ def _convolution(op: ir.Operation, ndim: int, values: ConstantValues) -> _Convol
     shape = _shape(op, ndim)
     if shape is not None:
         return _Convolution(op, shape, values.of(op.operands[1]))
-    weight = values.of(op.operands[1])
-    shape = _shape(op, ndim, _TYPICAL_SIZE)
-    return None if shape is None or weight is None else _Convolution(op, shape, weight, True)
+    weight, data = values.of(op.operands[1]), dims_of(op.operands[0])
+    if weight is None or data is None or not isinstance(data[-1], int):
+        return None
+    typical = next(
+        (size for most, size in _TYPICAL_SIZES if data[-1] <= most), _SMALLEST_TYPICAL_SIZE
+    )
+    shape = _shape(op, ndim, typical)
+    return None if shape is None else _Convolution(op, shape, weight)
 
 
 def _chosen_forms(found: list[_Convolution], others: int, accuracy: str) -> list[Form]:
-    """The forms of convolutions; one of images of any size is computed directly."""
-    from relax_mlir.lowering.linalg_to_vector.convolution.forms import choose_forms, forms_of
+    from relax_mlir.lowering.linalg_to_vector.convolution.forms import choose_forms
 
-    known = [(c.shape, c.weight is not None) for c in found if not c.is_of_any_size]
-    chosen = iter(choose_forms(known, host_cpu(), accuracy, others=others))
-    return [
-        forms_of(c.shape, host_cpu(), accuracy)[0] if c.is_of_any_size else next(chosen)
-        for c in found
-    ]
+    known = [(c.shape, c.weight is not None) for c in found]
+    return choose_forms(known, host_cpu(), accuracy, others=others)
 
 
 def _plan(convolution: _Convolution, form: Form, pool: Executor) -> _Plan | None:
@@ -167,7 +164,7 @@ def _rewrite(
     form_key = (*tiles, form.in_call, str(attributes_of(op)["padding"]))
     key = (plan.convolution.shape, *form_key, str(kind), str(operands[1].type))
     # Calls of functions for any size name their sizes, too.
-    if key in callees and not plan.convolution.is_of_any_size:
+    if key in callees and not plan.convolution.shape.is_typical:
         callee = {"callee": callees[key]}
         replace(op, write.raw("relax.call_tir", kind, operands, callee))
         return
@@ -207,7 +204,7 @@ def _shape(op: ir.Operation, ndim: int, typical: int = 0) -> ConvolutionShape | 
     padding = (*[0] * len(lines), *all_sides(attributes["padding"], ndim)[:ndim])
     return ConvolutionShape(
         _pair(image), _pair(output), sizes[ndim], sizes[-1], _pair(kernel), _pair(strides),
-        _pair(dilation), _pair(padding),
+        _pair(dilation), _pair(padding), bool(typical),
     )  # fmt: skip
 
 

@@ -366,6 +366,53 @@ def test_images_of_any_size(channels: int, outputs: int, groups: int) -> None:
         np.testing.assert_allclose(main(x).numpy(), expected, atol=1e-5)
 
 
+ANY_SIZE = {
+    "panels": Case((56, 56), 40, 64, (3, 3), padding=SAME3, epilogue="bm"),
+    "no panels": Case((56, 56), 20, 39, (3, 3), padding=(0, 2, 1, 0)),
+    "long sums": Case((14, 14), 150, 48, (3, 3), epilogue="b"),
+    "unequal taps": Case((28, 28), 70, 32, (3, 2), padding=(1, 0, 1, 1), epilogue="m"),
+    "a known width": Case((28, 30), 70, 32, (3, 3), padding=SAME3),
+}
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("name", ANY_SIZE)
+def test_winograd_of_any_size(name: str, threads: int) -> None:
+    """One program for images of fewer tiles than a register tile has to several chunks of them."""
+    case = ANY_SIZE[name]
+    n, h, w = (tir.Var(letter, "int64") for letter in "nhw")
+    width = case.sizes[1] if name == "a known width" else w
+    data = relax.Var("x", relax.TensorStructInfo([n, h, width, case.channels], "float32"))
+    weight = _weight(case)
+    bias = np.random.default_rng(1).standard_normal((1, 1, 1, case.outputs)).astype(np.float32)
+    builder = relax.BlockBuilder()
+    with builder.function("main", [data]):
+        with builder.dataflow():
+            value = op.nn.conv2d(
+                data, relax.const(weight), padding=list(case.padding), data_layout="NHWC",
+                kernel_layout="HWIO",
+            )  # fmt: skip
+            if "b" in case.epilogue:
+                value = op.add(builder.emit(value), relax.const(bias))
+            if "m" in case.epilogue:
+                value = op.nn.relu(builder.emit(value))
+            result = builder.emit_output(builder.emit(value))
+        builder.emit_func_output(result)
+    module = relax.transform.TransformConvolutionWeights()(builder.get())
+    names = {variable.name_hint for variable in module.get_global_vars()}
+    assert names == {"main", "conv2d_winograd"}
+    executable = relax_mlir.compile(builder.get(), f"llvm -num-cores={threads}")
+    main = relax.VirtualMachine(executable, relax_mlir.cpu())["main"]
+    for batch, *size in [(1, 56, 50), (2, 7, 9), (3, 4, 3), (1, 13, 70), (0, 8, 8), (1, 3, 17)]:
+        size[1] = size[1] if width is w else case.sizes[1]
+        now = replace(case, batch=batch, sizes=tuple(size))
+        x = arguments_of(now, batch)[0][0]
+        expected = reference(now, x, weight) + ("b" in case.epilogue) * bias
+        if "m" in case.epilogue:
+            expected = np.maximum(expected, 0)
+        np.testing.assert_allclose(main(x).numpy(), expected, atol=2e-5)
+
+
 @pytest.mark.parametrize("name", ["four outputs", "stride 2"])
 @pytest.mark.parametrize("threads", [1, 2])
 def test_batches_of_any_size(name: str, threads: int) -> None:

@@ -24,6 +24,8 @@ __all__ = [
     "even_pieces",
     "positions",
     "register_groups",
+    "tile_heights",
+    "tiles_at_once",
     "weight_is_larger",
     "weight_stays_in_cache",
     "winograd_1d_chunk",
@@ -60,6 +62,9 @@ _TRANSFORM_REGISTERS, _MOST_IN_REGISTERS = 7, 8
 _MOST_PRODUCTS = 36
 
 _MAX_PIXELS = 14
+# At most so many tiles of an image of any size go together, in register tiles of one of these parts
+# of the largest height.
+_MOST_TILES, _PARTS_OF_HEIGHT = 256, (1.0, 0.72, 0.56)
 # Products of one output position that may be unrolled for as many positions as hide their latency.
 _UNROLLED_PRODUCTS = 48
 VECTOR_COUNTS = (1, 2, 3, 4)
@@ -198,6 +203,21 @@ def winograd_chunk_rows(
     )
 
 
+def tiles_at_once(elements: int, outputs: int, target: CPUTarget) -> int:
+    """How many tiles of an image of any size go through all steps together; `elements` are the
+    transformed data of one."""
+    room = _room_for_chunk(elements * outputs * 4, target) // (elements * 4)
+    return max(_MAX_PIXELS, min(_MOST_TILES, room))
+
+
+def tile_heights(tiles: int, vectors: int, target: CPUTarget) -> list[int]:
+    """Heights of register tiles of some vectors, one of which suits any number of up to `tiles`
+    tiles."""
+    free = (target.vector_registers - 1) // vectors - 1
+    largest = max(1, min(_MAX_PIXELS, free, tiles))
+    return list(dict.fromkeys(max(1, round(largest * part)) for part in _PARTS_OF_HEIGHT))
+
+
 def chunk_in_cache(
     rows: int, least: int, row_bytes: int, weight_bytes: int, target: CPUTarget, cores: int
 ) -> int:
@@ -208,10 +228,14 @@ def chunk_in_cache(
     second-level cache.  Where the transformed weight is more than that, it is worth reading, or
     making, it once for all rows, as long as the last-level cache holds their data.
     """
-    cached, held = _WINOGRAD_CHUNK * target.l2_bytes, _LARGEST_CHUNK * target.l2_bytes
-    room = int(max(cached, min(held, weight_bytes)))
-    most = max(least, room // row_bytes)
+    most = max(least, _room_for_chunk(weight_bytes, target) // row_bytes)
     return rows if most >= rows else chunk_rows(rows, most, least, cores)
+
+
+def _room_for_chunk(weight_bytes: int, target: CPUTarget) -> int:
+    """Bytes of transformed data that go through all steps together."""
+    cached, held = _WINOGRAD_CHUNK * target.l2_bytes, _LARGEST_CHUNK * target.l2_bytes
+    return int(max(cached, min(held, weight_bytes)))
 
 
 def winograd_1d_chunk(

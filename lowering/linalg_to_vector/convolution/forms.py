@@ -105,7 +105,10 @@ _OTHER_CHANNELS = 64
 @dataclass(frozen=True)
 class ConvolutionShape:
     """Sizes of a convolution of [N, H, W, C] with [kh, kw, C, O]; `image` and `output` are (H, W),
-    `padding` is (top, left)."""
+    `padding` is (top, left).
+
+    is_typical: whether H and W are only typical ones, since run time knows the real ones.
+    """
 
     image: tuple[int, int]
     output: tuple[int, int]
@@ -115,6 +118,7 @@ class ConvolutionShape:
     strides: tuple[int, int]
     dilation: tuple[int, int]
     padding: tuple[int, int]
+    is_typical: bool = False
 
 
 @dataclass(frozen=True)
@@ -164,12 +168,18 @@ def forms_of(
     """The forms that a convolution may have, direct the first.
 
     constant: whether the weight is known when compiling; if not it can only be transformed in the
-    call, and stays in the order it has.  Raises PassError for an unknown accuracy.
+    call, and stays in the order it has.  Images of any size have weights that are transformed once,
+    or none at all.  Raises PassError for an unknown accuracy.
     """
     if accuracy not in ACCURACIES:
         known = " or ".join(ACCURACIES)
         raise PassError(f"convolution-accuracy is {accuracy!r}, expected {known}")
     forms = [_direct(shape, target)]
+    if shape.is_typical:
+        if constant and shape.strides == (1, 1):
+            algorithms = _algorithms(shape, accuracy, in_call=False)
+            forms += [_winograd(shape, *pair, target) for pair in algorithms]
+        return forms
     for in_call in (True, False) if constant else (True,):
         for rows, columns in _algorithms(shape, accuracy, in_call):
             forms.append(_winograd(shape, rows, columns, target))

@@ -5,6 +5,9 @@ from __future__ import annotations
 from relax_mlir.lowering.linalg_to_vector.builder import Builder, FlatView, Index
 from relax_mlir.lowering.linalg_to_vector.convolution.cost import even_pieces
 from relax_mlir.lowering.linalg_to_vector.convolution.tile_pooling import PooledOutput, TilePooling
+from relax_mlir.lowering.linalg_to_vector.convolution.winograd_any_size import (
+    WinogradOfAnySize,
+)
 from relax_mlir.lowering.linalg_to_vector.convolution.winograd_matching import Winograd
 from relax_mlir.lowering.linalg_to_vector.convolution.winograd_panels import WinogradPanels
 from relax_mlir.lowering.linalg_to_vector.convolution.winograd_registers import (
@@ -34,6 +37,9 @@ def emit_winograd(
 ) -> None:
     """Emit a convolution.  The nest has the dimensions n, h, w, o of the output and, besides `out`
     itself, the operands of the epilogue.  pooling: of the output."""
+    if win.is_of_any_size:
+        WinogradOfAnySize(b, win, nest, epilogue, target).emit()
+        return
     kind = _TransformedWeight
     if win.transform is not None:
         kind = WeightInRegisters if fits_in_registers(win, target) else WeightInCall
@@ -58,9 +64,9 @@ class _TransformedWeight(WinogradPanels):
         def add(number: Index, tiles: int) -> None:
             largest = self.largest_piece(tiles, len(masks))
             pieces = len(even_pieces(tiles, largest))
-            start = self._start(products.first, number)
+            start = self.factors_at(products.first, number)
             for piece in self.pieces(number, tiles, largest):
-                ahead = self._ahead(piece.order, pieces, len(masks))
+                ahead = self.fetched_ahead(piece.order, pieces, len(masks))
                 with b.loop(0, win.channels, block) as low:
                     channels = b.minimum(b.sub(win.channels, low), block)
                     at = b.add(start, b.mul(low, row))
@@ -69,23 +75,3 @@ class _TransformedWeight(WinogradPanels):
                     self.add_products(chunk, products, piece, part, later)
 
         self.each_product(chunk, (0, win.rows.products), add)
-
-    def _start(self, column: Index, number: Index) -> Index:
-        """Where the factors of a product begin, for output channels from `column` on."""
-        b, win = self.b, self.win
-        if win.panel is None:
-            return b.add(b.mul(number, win.channels * win.outputs), column)
-        panel = b.mul(column, self.win.count * win.channels)
-        return b.add(panel, b.mul(number, win.channels * win.panel))
-
-    def _ahead(self, piece: Index, pieces: int, vectors: int) -> list[Index]:
-        """What a piece of the tiles fetches of the factors that follow at every step, if the weight
-        is more than the first-level cache holds (a network has evicted it since it was last read):
-        all pieces together each of its vectors once."""
-        b, win = self.b, self.win
-        size = self.win.count * win.channels * win.outputs * 4
-        if win.panel is None or size <= self.target.l1_bytes:
-            return []
-        each = -(-vectors // pieces)
-        lines = [b.minimum(b.add(b.mul(piece, each), i), vectors - 1) for i in range(each)]
-        return [b.add(win.panel * win.channels, b.mul(line, self.lanes)) for line in lines]

@@ -201,7 +201,7 @@ class _Emitter(WinogradEmitter):
         def border() -> None:
             near = b.minimum(b.maximum(row, 0), win.summed.size - 1)
             start = b.add(image, b.mul(near, across))
-            places = self.elements(first, win.axis, along)
+            places = self.elements(first, win.axis.b.shape[1], win.axis.size, along)
 
             def element(channel: Index, mask: ir.Value | None, j: int) -> ir.Value:
                 offset, there = places[j]

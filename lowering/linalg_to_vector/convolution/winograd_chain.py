@@ -10,7 +10,7 @@ import numpy as np
 from relax_mlir.lowering.linalg_to_vector.buffers import BufferUses, outputs_of
 from relax_mlir.lowering.linalg_to_vector.builder import is_zero_constant
 from relax_mlir.lowering.linalg_to_vector.convolution.constant_matrix import constant_matrix
-from relax_mlir.mlir import ir
+from relax_mlir.mlir import dynamic, ir
 
 __all__ = [
     "ChainMatcher",
@@ -19,6 +19,7 @@ __all__ = [
     "WinogradAxis",
     "dims_of",
     "is_product",
+    "known_sizes",
     "map_of",
     "maps_of",
     "require",
@@ -47,7 +48,8 @@ class WinogradAxis:
     """One axis: `size` elements of data after `low` zeros, tiles `step` apart.
 
     a: outputs of a tile x products; b: products x elements that a tile reads.
-    last: the matrices of the last tile, if they are others.
+    last: the matrices of the last tile, if they are others.  Tiles, size and length are
+    `dynamic()` where only run time knows them.
     """
 
     a: np.ndarray
@@ -67,6 +69,10 @@ class WinogradAxis:
     @property
     def products(self) -> int:
         return self.b.shape[0]
+
+    @property
+    def is_of_any_size(self) -> bool:
+        return dynamic() in (self.tiles, self.size, self.length)
 
     @property
     def whole(self) -> int:
@@ -223,9 +229,15 @@ def step_of(line: ir.AffineExpr, tile: ir.AffineExpr) -> int:
     raise Mismatch
 
 
+def known_sizes(buffer: ir.Value, first: int, count: int | None = None) -> list[int]:
+    """The sizes of a buffer from a dimension on, or of `count`, `dynamic()` for those that only run
+    time knows."""
+    shape = list(ir.MemRefType(buffer.type).shape)
+    return shape[first:] if count is None else shape[first : first + count]
+
+
 def static_sizes(buffer: ir.Value, first: int, count: int | None = None) -> list[int]:
     """The sizes of a buffer from a dimension on, or of `count`, which have to be known."""
-    type_ = ir.MemRefType(buffer.type)
-    last = type_.rank if count is None else first + count
-    require(not any(type_.is_dynamic_dim(i) for i in range(first, last)))
-    return list(type_.shape)[first:last]
+    sizes = known_sizes(buffer, first, count)
+    require(dynamic() not in sizes)
+    return sizes

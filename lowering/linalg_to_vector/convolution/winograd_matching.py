@@ -37,13 +37,14 @@ from relax_mlir.lowering.linalg_to_vector.convolution.winograd_chain import (
     WinogradAxis,
     dims_of,
     is_product,
+    known_sizes,
     map_of,
     maps_of,
     require,
     static_sizes,
     step_of,
 )
-from relax_mlir.mlir import ir
+from relax_mlir.mlir import dynamic, ir
 
 __all__ = ["WeightTransform", "Winograd", "match_winograd"]
 
@@ -79,6 +80,11 @@ class Winograd:
     fill: ir.Operation
     members: tuple[ir.Operation, ...]
     transform: WeightTransform | None = None
+
+    @property
+    def is_of_any_size(self) -> bool:
+        """Whether only run time knows the size of the image."""
+        return self.rows.is_of_any_size or self.columns.is_of_any_size
 
     @property
     def count(self) -> int:
@@ -124,7 +130,8 @@ class _TiledAxis:
         sizes: elements of data, zeros before them, and output positions."""
         size, low, length = sizes
         b, rest = self.matrix, length - (self.tiles - 1) * output
-        require(self.step >= 1 and a.shape[1] == self.products and 0 < rest <= output)
+        require(self.step >= 1 and a.shape[1] == self.products)
+        require(dynamic() in (size, length, self.tiles) or 0 < rest <= output)
         last = None
         if self.has_last:
             own = a[output : output + rest]
@@ -176,15 +183,18 @@ class _Matcher(ChainMatcher):
         last: ir.Operation,
     ) -> Winograd:
         data = self.order[0].operands[1] if padding is None else padding.source
-        shape = static_sizes(data, 1)
+        shape = known_sizes(data, 1)
         out = last.operands[2]
-        lengths = static_sizes(out, 1)
+        lengths = known_sizes(out, 1)
+        require(dynamic() not in (shape[2], lengths[2]))
         lows = (0, 0, 0, 0) if padding is None else padding.low
         require(lows[0] == 0 and lows[3] == 0)
         axes = [
             axis.with_output(a, output, (shape[i], lows[i + 1], lengths[i]))
             for i, (axis, a, output) in enumerate(tiled)
         ]
+        is_of_any_size = any(axis.is_of_any_size for axis in axes)
+        require(not is_of_any_size or weight.transform is None)
         borders = () if padding is None else padding.members
         read = [data, weight.value]
         require(not any(self.uses.may_overlap(out, value) for value in read))
@@ -211,7 +221,8 @@ class _Matcher(ChainMatcher):
         else:
             expected = [dims[0], dims[2], dims[3], place, dims[5]]
         require(maps[1] == map_of(count, expected) and maps[2] == map_of(count, dims[:-1]))
-        products, tiles = (static_sizes(op.operands[2], i, 1)[0] for i in (axis, 2 + 2 * axis))
+        (products,) = static_sizes(op.operands[2], axis, 1)
+        (tiles,) = known_sizes(op.operands[2], 2 + 2 * axis, 1)
         tiled = _TiledAxis(self.matrix(op), step, tiles, products)
         at = maps[0].results[0]
         require(maps[0] == map_of(count, [at, tap]))

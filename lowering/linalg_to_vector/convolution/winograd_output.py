@@ -91,19 +91,19 @@ class WinogradEmitter:
     # Tiles
 
     def elements(
-        self, first: Index, axis: WinogradAxis, stride: int
+        self, first: Index, count: int, size: Index, stride: Index
     ) -> list[tuple[Index, ir.Value | bool]]:
-        """Offsets of the elements that a tile reads along an axis, and whether they exist; the
-        offset of one that does not is that of the nearest."""
+        """Offsets of the elements that a tile reads along an axis of `size`, and whether they
+        exist; the offset of one that does not is that of the nearest."""
         b = self.b
         found: list[tuple[Index, ir.Value | bool]] = []
-        for i in range(axis.b.shape[1]):
+        for i in range(count):
             place = b.add(first, i)
-            near = b.minimum(b.maximum(place, 0), axis.size - 1)
+            near = b.minimum(b.maximum(place, 0), b.sub(size, 1))
             exists = (
-                0 <= place < axis.size
-                if isinstance(place, int)
-                else b.compare("ult", place, axis.size)
+                0 <= place < size
+                if isinstance(place, int) and isinstance(size, int)
+                else b.compare("ult", place, size)
             )
             found.append((b.mul(near, stride), exists))
         return found
@@ -202,9 +202,11 @@ def conditions_between(
     return conditions
 
 
-def below(b: Builder, value: Index, bound: int) -> ir.Value | bool:
+def below(b: Builder, value: Index, bound: Index) -> ir.Value | bool:
     """Whether an index is below a bound."""
-    return value < bound if isinstance(value, int) else b.compare("slt", value, bound)
+    if isinstance(value, int) and isinstance(bound, int):
+        return value < bound
+    return b.compare("slt", value, bound)
 
 
 def value_of(b: Builder, conditions: Sequence[ir.Value | bool]) -> ir.Value:

@@ -115,6 +115,9 @@ class WinogradTiles(WinogradEmitter):
         self.rows = rows
         self.data = b.flat_view(win.data)
         self.weight = b.flat_view(win.weight)
+        # Of the data and of the output, rows and columns.
+        self.sizes: list[Index] = [win.rows.size, win.columns.size]
+        self.lengths: list[Index] = [win.rows.length, win.columns.length]
 
     @property
     def data_block(self) -> int:
@@ -265,8 +268,8 @@ class WinogradTiles(WinogradEmitter):
     def _tile(self, chunk: Chunk, place: Place) -> None:
         """Transform a tile, a vector of channels at a time."""
         b, win = self.b, self.win
-        line = win.columns.size * win.channels
-        image = b.mul(chunk.image, win.rows.size * line)
+        line = b.mul(self.sizes[1], win.channels)
+        image = b.mul(chunk.image, b.mul(self.sizes[0], line))
         y, x = (
             b.sub(b.mul(tile, axis.step), axis.low)
             for tile, axis in ((place.row, win.rows), (place.column, win.columns))
@@ -280,7 +283,10 @@ class WinogradTiles(WinogradEmitter):
                     chunk,
                     place,
                     lambda i, j: b.load(
-                        self.data, b.add(start, i * line + j * win.channels), self.lanes, mask
+                        self.data,
+                        b.add(b.add(start, b.mul(line, i)), j * win.channels),
+                        self.lanes,
+                        mask,
                     ),
                     channel,
                     mask,
@@ -288,8 +294,8 @@ class WinogradTiles(WinogradEmitter):
 
             self.vectors(win.channels, whole_tile)
             return
-        rows = self.elements(y, win.rows, line)
-        columns = self.elements(x, win.columns, win.channels)
+        rows = self.elements(y, win.rows.b.shape[1], self.sizes[0], line)
+        columns = self.elements(x, win.columns.b.shape[1], self.sizes[1], win.channels)
 
         def outside(channel: Index, mask: ir.Value | None) -> None:
             start = b.add(image, channel)
@@ -390,6 +396,26 @@ class WinogradTiles(WinogradEmitter):
         for at, sum_ in zip(places, sums, strict=True):
             b.store(sum_, products.view, at)
 
+    def factors_at(self, column: Index, number: Index) -> Index:
+        """Where the factors of a product begin, for output channels from `column` on."""
+        b, win = self.b, self.win
+        if win.panel is None:
+            return b.add(b.mul(number, win.channels * win.outputs), column)
+        panel = b.mul(column, self.win.count * win.channels)
+        return b.add(panel, b.mul(number, win.channels * win.panel))
+
+    def fetched_ahead(self, piece: Index, pieces: int, vectors: int) -> list[Index]:
+        """What a piece of the tiles fetches of the factors that follow at every step, if the weight
+        is more than the first-level cache holds (a network has evicted it since it was last read):
+        all pieces together each of its vectors once."""
+        b, win = self.b, self.win
+        size = self.win.count * win.channels * win.outputs * 4
+        if win.panel is None or size <= self.target.l1_bytes:
+            return []
+        each = -(-vectors // pieces)
+        lines = [b.minimum(b.add(b.mul(piece, each), i), vectors - 1) for i in range(each)]
+        return [b.add(win.panel * win.channels, b.mul(line, self.lanes)) for line in lines]
+
     # The output
 
     def transform_products(self, chunk: Chunk, products: Products, low: Index, high: Index) -> None:
@@ -475,7 +501,7 @@ class WinogradTiles(WinogradEmitter):
         whose last tile is as long as the others."""
         return self.b.all_of(
             [
-                below(self.b, at[1 + i], axis.length)
+                below(self.b, at[1 + i], self.lengths[i])
                 for i, axis in enumerate((self.win.rows, self.win.columns))
                 if place.border and axis.last is None
             ]

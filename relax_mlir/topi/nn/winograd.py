@@ -259,19 +259,34 @@ def transform_weight(
 class _Tiling:
     """The tiles of an algorithm along an axis of `size` output positions.
 
-    If they do not divide it, the last has an algorithm for fewer positions (`Bilinear.part`): its
-    matrices follow those of the others, and have zeros for the products it does without.
+    If they do not divide a known size, the last has an algorithm for fewer positions
+    (`Bilinear.part`): its matrices follow those of the others, and have zeros for the products it
+    does without.  positions: output positions of a tile, and of the last if it has others.
     """
 
-    def __init__(self, algorithm: Bilinear, size: int):
+    def __init__(self, algorithm: Bilinear, size: int | PrimExpr):
         self.algorithm = algorithm
-        self.tiles = -(-size // algorithm.output)
         self.a, self.b = algorithm.a, algorithm.b
-        self.has_part = self.tiles > 1 and size % algorithm.output > 0
+        self.has_part = False
+        output = self.positions = algorithm.output
+        if not isinstance(size, int):
+            self.tiles: Any = O.floordiv(O.add(size, output - 1), output)
+            return
+        self.tiles = -(-size // output)
+        self.has_part = self.tiles > 1 and size % output > 0
         if self.has_part:
-            a, b = algorithm.part(size % algorithm.output)
+            self.positions += size % output
+            a, b = algorithm.part(size % output)
             self.a = np.vstack([self.a, _enlarged(a, self.a.shape)])
             self.b = np.vstack([self.b, _enlarged(b, self.b.shape)])
+
+    def reach(self) -> Any:
+        """Elements that all tiles read."""
+        algorithm = self.algorithm
+        if isinstance(self.tiles, int):
+            return (self.tiles - 1) * algorithm.step + algorithm.reach
+        before = O.multiply(O.subtract(self.tiles, 1), algorithm.step)
+        return O.add(before, algorithm.reach)
 
     def data_row(self, product: Any, tile: Any) -> PrimExpr:
         """The row of `b` for a product of a tile."""
@@ -326,21 +341,32 @@ def conv2d_winograd_nhwc(
     transformed, [products of rows, products of columns, I, O], or the same with the output channels
     in panels, [O / panel, P, Q, I, panel].  With `transform` the weight is [kh, kw, I, O], or in
     panels [O / panel, I, kh, kw, panel] (`channel_panels`), and is transformed in the call.
-    `padding` is (top, left): what else surrounds the data follows from the sizes.  Raises Error if
-    the spatial sizes are not known."""
-    height, width = (as_int(size) for size in sizes)
-    known = [as_int(data.shape[1]), as_int(data.shape[2])]
-    if height is None or width is None or None in known:
-        raise Error("winograd: the size of the image has to be known")
-    axes = (_Tiling(rows, height), _Tiling(columns, width))
-    wanted = [(x.tiles - 1) * x.algorithm.step + x.algorithm.reach for x in axes]
-    after = [w - p - (k or 0) for w, p, k in zip(wanted, padding, known, strict=True)]
-    if any(padding) or any(after):
+    `padding` is (top, left): what else surrounds the data follows from the sizes, which may be
+    symbols for strides of one."""
+    axes = (_Tiling(rows, _known(sizes[0])), _Tiling(columns, _known(sizes[1])))
+    wanted = [axis.reach() for axis in axes]
+    after = [
+        _minus(_minus(w, low), _known(n))
+        for w, low, n in zip(wanted, padding, data.shape[1:3], strict=True)
+    ]
+    if any(padding) or any(not isinstance(n, int) or n for n in after):
         data = pad(data, [0, *padding, 0], [0, *after, 0], name="pad_temp")
     transformed = _transformed_data(data, *axes, wanted[1])
     if transform:
         weight = _transformed_weight(weight, rows, columns)
-    return _output(_products(transformed, weight), *axes, (height, width))
+    return _output(_products(transformed, weight), *axes, sizes)
+
+
+def _known(size: PrimExpr | int) -> PrimExpr | int:
+    """A size as a number, if it is one."""
+    number = as_int(size)
+    return size if number is None else number
+
+
+def _minus(size: PrimExpr | int, less: PrimExpr | int) -> PrimExpr | int:
+    if isinstance(size, int) and isinstance(less, int):
+        return size - less
+    return O.subtract(size, less)
 
 
 def _pair_of_matrices(
@@ -425,11 +451,12 @@ def _products(data: Tensor, weight: Tensor) -> Tensor:
     return compute([*data.shape[:5], outputs], product, "bgemm")
 
 
-def _output(products: Tensor, rows: _Tiling, columns: _Tiling, sizes: tuple[int, int]) -> Tensor:
+def _output(
+    products: Tensor, rows: _Tiling, columns: _Tiling, sizes: Sequence[PrimExpr | int]
+) -> Tensor:
     """Products transformed back to [N, *sizes, O]."""
     # A whole number of rows of tiles is made, but only the columns that there are.
-    last = columns.a[: columns.algorithm.output + sizes[1] % columns.algorithm.output]
-    across = last if columns.has_part else columns.a
+    across = columns.a[: columns.positions]
     a_rows, a_columns = _pair_of_matrices(rows.a, across, products.dtype, "A")
     down, right = rows.algorithm, columns.algorithm
     p, q = reduce_axis((0, down.products), "p"), reduce_axis((0, right.products), "q")
