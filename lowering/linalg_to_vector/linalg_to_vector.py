@@ -42,6 +42,10 @@ from relax_mlir.lowering.linalg_to_vector.convolution.winograd_matching import (
 )
 from relax_mlir.lowering.linalg_to_vector.cpu_target import CPUTarget, host_cpu
 from relax_mlir.lowering.linalg_to_vector.loop_nest import LoopNest, Stage, parse
+from relax_mlir.lowering.linalg_to_vector.named_operations import (
+    generalize_named_operations,
+    linalg_names,
+)
 from relax_mlir.lowering.linalg_to_vector.row_chain import match_row_chain
 from relax_mlir.lowering.linalg_to_vector.row_chain_emission import RowChainEmitter
 from relax_mlir.lowering.linalg_to_vector.strategies import contraction_strategy, find_strategy
@@ -50,8 +54,6 @@ from relax_mlir.lowering.to_llvm.num_threads import mark_parallel
 from relax_mlir.mlir import PassManager, ir, operations_named
 
 __all__ = ["LinalgToVector"]
-
-_LOWERED_HERE = ("linalg.generic", "linalg.fill", "linalg.yield", "linalg.index")
 
 
 @register_pass("linalg-to-vector")
@@ -77,13 +79,13 @@ class LinalgToVector(Pass):
         target = host_cpu().restricted(self.vector_width, num_cores)
         module = state.module
         with module.context, ir.Location.unknown():
-            _generalize_named_ops(module)
+            generalize_named_operations(module)
             for function in state.functions():
                 if list(function.regions[0].blocks):
                     _FunctionLowering(function, target).run()
                     if target.num_cores > 1 and _has_parallel_loops(function):
                         mark_parallel(function)
-            if _linalg_names(module):
+            if linalg_names(module):
                 PassManager.parse("builtin.module(func.func(convert-linalg-to-loops))").run(
                     module.operation
                 )
@@ -113,25 +115,6 @@ def _is_plain_product(op: ir.Operation, windows: tuple[Window, ...]) -> bool:
 
 def _has_parallel_loops(function: ir.Operation) -> bool:
     return bool(operations_named(function, ("scf.parallel",)))
-
-
-def _linalg_names(module: ir.Module) -> set[str]:
-    names: set[str] = set()
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name.startswith("linalg."):
-            names.add(op.name)
-        return ir.WalkResult.ADVANCE
-
-    module.operation.walk(visit)
-    return names
-
-
-def _generalize_named_ops(module: ir.Module) -> None:
-    if _linalg_names(module).difference(_LOWERED_HERE):
-        PassManager.parse("builtin.module(func.func(linalg-generalize-named-ops))").run(
-            module.operation
-        )
 
 
 class _FunctionLowering:
