@@ -88,7 +88,15 @@ class ConstantOp(Relax.Operation, name="constant", traits=[ext.Pure]):
         present = [name for name in ("value", "key") if name in self.operation.attributes]
         if len(present) != 1:
             return _fail(self, "needs either 'value' or 'key'")
-        return types.is_tensor(self.result.type) or _fail(self, "must be a tensor")
+        if not types.is_tensor(self.result.type):
+            return _fail(self, "must be a tensor")
+        if present == ["key"]:
+            return True
+        value = self.operation.attributes["value"]
+        if not isinstance(value, ir.DenseElementsAttr):
+            return _fail(self, "needs its elements as dense<...>")
+        reason = types.conflict(value.type, self.result.type)
+        return reason is None or _fail(self, f"{value.type} cannot be {self.result.type}: {reason}")
 
 
 class TupleOp(VariadicOperation, name="tuple", traits=[ext.Pure]):
