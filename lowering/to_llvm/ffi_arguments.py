@@ -61,7 +61,7 @@ class ScalarSpec:
     symbol: str | None = None
 
     def __str__(self) -> str:
-        return f"a scalar of {self.dtype}"
+        return "a pointer or None" if self.dtype == "handle" else f"a scalar of {self.dtype}"
 
 
 @dataclass
@@ -250,11 +250,21 @@ class ArgumentReader:
         return result
 
     def scalar(self, slot: str, spec: ScalarSpec, where: str) -> str:
-        """Check that the Any at `slot` is a number and convert it to `spec.dtype`."""
+        """Check that the Any at `slot` is a number and convert it to `spec.dtype`; for a handle,
+        that it is a pointer or None, which is null."""
         text = self.text
         block = self.failure(where, str(spec), slot)
         kind = text.load(slot, "i32")
         payload = text.field(slot, ANY, 0, 2)
+        if spec.dtype == "handle":
+            is_pointer, is_none = (
+                text.equals(kind, KIND[name], "i32") for name in ("opaque_ptr", "none")
+            )
+            text.require(
+                text.binary("ori", is_pointer, is_none, "i1"), self.otherwise(block, "TypeError")
+            )
+            address = text.select(is_pointer, text.load(payload, "i64"), text.constant(0), "i64")
+            return text.value(f"llvm.inttoptr {address} : i64 to !llvm.ptr")
         is_int, is_bool = (text.equals(kind, KIND[name], "i32") for name in ("int", "bool"))
         integral = text.binary("ori", is_int, is_bool, "i1")
         if not spec.dtype.startswith(("float", "bfloat")):

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
+import re
+
 import numpy as np
 import pytest
 
@@ -155,6 +158,19 @@ def test_scalars_and_symbols(scaled: OperatorModule) -> None:
         np.testing.assert_allclose(y, x * 1.5, rtol=1e-6)
     scaled(x, y, 2, True)  # an int for a float, a bool for an int
     np.testing.assert_allclose(y, x * 2, rtol=1e-6)
+
+
+def test_pointers() -> None:
+    """A handle that no buffer is matched to takes a pointer, or None for null."""
+    text = _elementwise("main", "f32", "8x", ADD_ONE.format("f32"))
+    main = _build(text.replace("(%a", '(%ptr: !llvm.ptr {tir.name = "p"}, %a', 1))["main"]
+    a, b = tensor(np.arange(8, dtype=np.float32)), tensor(np.zeros(8, np.float32))
+    for pointer in (None, ctypes.c_void_p(64)):
+        main(pointer, a, b)
+        np.testing.assert_array_equal(b.numpy(), np.arange(8) + 1)
+    message = "argument 0 'p': expected a pointer or None, got int 3"
+    with pytest.raises(TypeError, match=re.escape(message)):
+        main(3, a, b)
 
 
 def test_strides_of_flat_sizes_do_not_matter(scaled: OperatorModule) -> None:
