@@ -43,10 +43,16 @@ _PREDICATES = {
 
 @dataclass(frozen=True)
 class FlatView:
-    """A one-dimensional view over a whole buffer."""
+    """A one-dimensional view over a whole buffer.
+
+    group: so many narrow elements of the buffer are loaded as one of `element_type`.
+    step: elements of the buffer from one offset to the next.
+    """
 
     value: ir.Value
     element_type: ir.Type
+    group: int = 1
+    step: int = 1
 
 
 def reinterpreted(
@@ -390,6 +396,8 @@ class Builder:
         self, view: FlatView, offset: Index, lanes: int, mask: ir.Value | None = None
     ) -> ir.Value:
         """`lanes` consecutive elements (one scalar for 1); lanes outside the mask are zero."""
+        if view.group > 1:
+            return self._load_groups(view, offset, lanes, mask)
         where = [view.value, self.index(offset)]
         if lanes == 1:
             return self.op("memref.load", view.element_type, where)
@@ -397,6 +405,19 @@ class Builder:
         if mask is None:
             return self.op("vector.load", type_, where)
         return self.op("vector.maskedload", type_, [*where, mask, self.zero(type_)])
+
+    def _load_groups(
+        self, view: FlatView, offset: Index, lanes: int, mask: ir.Value | None
+    ) -> ir.Value:
+        stored = FlatView(view.value, ir.MemRefType(view.value.type).element_type)
+        if mask is not None:
+            mask = self.shuffle((mask, mask), [i // view.group for i in range(lanes * view.group)])
+        loaded = self.load(stored, self.mul(offset, view.step), lanes * view.group, mask)
+        groups = self.op("vector.bitcast", self.vector_type(lanes, view.element_type), [loaded])
+        if lanes > 1:
+            return groups
+        position = {"static_position": ir.DenseI64ArrayAttr.get([0])}
+        return self.op("vector.extract", view.element_type, [groups], position)
 
     def prefetch(self, view: FlatView, offset: Index, to_write: bool = False) -> None:
         """Ask for a cache line to be brought into the second-level cache, or `to_write` into this
@@ -406,7 +427,8 @@ class Builder:
             "localityHint": ir.IntegerAttr.get(ir.IntegerType.get_signless(32), 2),
             "isDataCache": ir.BoolAttr.get(True),
         }
-        self.stmt("memref.prefetch", [view.value, self.index(offset)], attributes)
+        where = [view.value, self.index(self.mul(offset, view.step))]
+        self.stmt("memref.prefetch", where, attributes)
 
     def store(
         self, value: ir.Value, view: FlatView, offset: Index, mask: ir.Value | None = None
@@ -440,9 +462,10 @@ class Builder:
         return self.op("vector.broadcast", self.vector_type(lanes, value.type), [value])
 
     def shuffle(self, pair: Sequence[ir.Value], lanes: Sequence[int]) -> ir.Value:
-        """A vector of lanes of two vectors of its type, those of the second behind the first's."""
+        """Lanes of two vectors of one type, those of the second numbered behind the first's."""
         attribute = ir.DenseI64ArrayAttr.get(list(lanes))
-        return self.op("vector.shuffle", pair[0].type, list(pair), {"mask": attribute})
+        type_ = self.vector_type(len(lanes), ir.VectorType(pair[0].type).element_type)
+        return self.op("vector.shuffle", type_, list(pair), {"mask": attribute})
 
     def fma(self, lhs: ir.Value, rhs: ir.Value, addend: ir.Value) -> ir.Value:
         return self.op("math.fma", addend.type, [lhs, rhs, addend])

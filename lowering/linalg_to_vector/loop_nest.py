@@ -67,6 +67,7 @@ class Operand:
     dim_order: the dimension behind each index of the memref, where all are plain dimensions.
     coordinates: the same, None standing for the only position of a dimension of size one.
     quotients: elements moved when the quotient of a dimension and a divisor rises by one.
+    group, step: those of the operand's view, see `FlatView`.
     """
 
     value: ir.Value
@@ -77,6 +78,8 @@ class Operand:
     dim_order: tuple[int, ...] | None = None
     coordinates: tuple[int | None, ...] | None = None
     quotients: tuple[tuple[int, int, Extent], ...] = ()
+    group: int = 1
+    step: int = 1
 
 
 @dataclass(frozen=True)
@@ -239,11 +242,14 @@ class LoopNest:
                 continue
             if operand.value not in views:
                 views[operand.value] = b.flat_view(operand.value)
+            view = views[operand.value]
+            if operand.group > 1:
+                view = FlatView(view.value, operand.element_type, operand.group, operand.step)
             base: Index = 0
             for term in operand.base:
                 base = b.add(base, self.emit_extent(b, term))
             strides = tuple(self.emit_extent(b, stride) for stride in operand.strides)
-            accesses.append(Access(views[operand.value], strides, base, operand.value))
+            accesses.append(Access(view, strides, base, operand.value))
         return accesses
 
 

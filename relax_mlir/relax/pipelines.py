@@ -79,6 +79,7 @@ def default_build_pipeline() -> Pass:
             transform.SplitGroupedConvolution(),
             transform.TransformConvolutionWeights(),
             transform.PackConstantWeights(),
+            transform.PackNarrowWeights(),
             transform.FoldConstant(moves_only=True),
             zero_pipeline(),
             transform.FuseTransposeMatmul(),

@@ -161,6 +161,11 @@ def PackConstantWeights() -> Pass:
     return _lowering("PackConstantWeights", "relax-pack-constant-weights")
 
 
+def PackNarrowWeights() -> Pass:
+    """Lay out constant weights of bfloat16 and of bytes as dot-product instructions read them."""
+    return _lowering("PackNarrowWeights", "relax-pack-narrow-weights")
+
+
 # -- constants, symbols, parameters -----------------------------------------------------------
 
 

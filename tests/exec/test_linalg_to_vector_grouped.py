@@ -25,8 +25,14 @@ DTYPES = {"bf16": ml_dtypes.bfloat16, "f32": np.float32, "i32": np.int32}
 
 
 def _text(
-    sizes: tuple[int | None, ...], kind: str, transposed: bool, batch: int = 0, bias: bool = False
+    sizes: tuple[int | None, ...],
+    kind: str,
+    transposed: bool,
+    batch: int = 0,
+    bias: bool = False,
+    panel: int = 0,
 ) -> KernelText:
+    """panel: the width of the panels that B lies in, in groups along K; 0 for a plain matrix."""
     m, n, k = sizes
     a, b, c, widen_a, widen_b = KINDS[kind]
     lead, index = ([batch], "d3, ") if batch else ([], "")
@@ -37,6 +43,11 @@ def _text(
     }
     if bias:
         shapes["bias"] = memref([n], c)
+    columns = "d1, d2" if transposed else "d2, d1"
+    if panel and n and k:
+        group = _group(kind)
+        shapes["b"] = memref([n // panel, k // group, panel, group], b)
+        columns = f"d1 floordiv {panel}, d2 floordiv {group}, d1 mod {panel}, d2 mod {group}"
     kernel = KernelText(shapes)
     target = "c"
     if bias:
@@ -50,7 +61,6 @@ def _text(
     left, right = ("%wa" if widen_a else "%x0"), ("%wb" if widen_b else "%x1")
     body += [f"%p = arith.mul{suffix} {left}, {right} : {c}"]
     body += [f"%s = arith.add{suffix} %x2, %p : {c}"]
-    columns = "d1, d2" if transposed else "d2, d1"
     operands = [("a", f"{index}d0, d2"), ("b", index + columns), (target, f"{index}d0, d1")]
     kernel.generic(operands, 1, "pprp" if batch else "ppr", body, f"%s : {c}")
     if bias:
@@ -59,6 +69,10 @@ def _text(
             [("t", "d0, d1"), ("bias", "d1"), ("c", "d0, d1")], 1, "pp", added, f"%s : {c}"
         )
     return kernel
+
+
+def _group(kind: str) -> int:
+    return 2 if kind.startswith("bf16") else 4
 
 
 def _input(rng: np.random.Generator, shape: tuple[int, ...], kind: str, which: int) -> Any:
@@ -184,3 +198,23 @@ def test_narrow_vectors(kind: str) -> None:
     """With 256-bit vectors the elements are widened."""
     kernel = compile_kernel(_text((20, 33, 45), kind, False), vector_width=256)
     _run(kernel, kind, (20, 33, 45), False)
+
+
+@pytest.mark.parametrize("kind", list(KINDS))
+@pytest.mark.parametrize(
+    ("sizes", "panel"), [((7, 96, 36), 32), ((1, 64, 100), 16), ((21, 80, 5000), 80)]
+)
+@pytest.mark.parametrize("width", [0, 256])
+def test_a_weight_in_groups(kind: str, sizes: tuple[int, int, int], panel: int, width: int) -> None:
+    """B in panels of groups is read where it lies; with narrow vectors it is widened."""
+    m, n, k = sizes
+    group, rng = _group(kind), np.random.default_rng(m + n + k)
+    a, b = _input(rng, (m, k), kind, 0), _input(rng, (k, n), kind, 1)
+    panels = b.reshape(k // group, group, n // panel, panel).transpose(2, 0, 3, 1).copy()
+    kernel = compile_kernel(_text(sizes, kind, False, panel=panel), vector_width=width)
+    c = np.ones((m, n), DTYPES[KINDS[kind][2]])
+    kernel(*(x.view(np.int8) if x.dtype == np.uint8 else x for x in (a, panels)), c)
+    _compare(c, a, b, kind)
+    if width == 0 and kind != "s8 u8" and {"avx512_bf16", "avx512_vnni"} <= host_cpu().features:
+        assert "llvm.call_intrinsic" in kernel.vector_text
+        assert "vector.interleave" not in kernel.vector_text

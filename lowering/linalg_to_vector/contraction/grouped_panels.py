@@ -20,10 +20,13 @@ from relax_mlir.lowering.linalg_to_vector.loop_nest import Access
 from relax_mlir.lowering.linalg_to_vector.register_transpose import transpose_vectors
 from relax_mlir.mlir import ir
 
-__all__ = ["LANES", "GroupKind", "GroupedPanels", "group_product"]
+__all__ = ["LANES", "SHIFT", "GroupKind", "GroupedPanels", "group_product", "sum_of_groups"]
 
 LANES = 16
 """32-bit groups in a vector."""
+
+SHIFT = -0x7F7F7F80
+"""A group of four bytes of 128, as a 32-bit number."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +58,23 @@ def group_product(
         "operandSegmentSizes": ir.DenseI32ArrayAttr.get([3, 0]),
     }
     return b.op("llvm.call_intrinsic", accumulator.type, [accumulator, *factors], attributes)
+
+
+def sum_of_groups(b: Builder, element: ir.Type) -> ir.Operation:
+    """An operation that holds a body of the types of groups of such elements, which says how to
+    add; to be erased after use."""
+    is_float = isinstance(element, ir.FloatType)
+    i32 = ir.IntegerType.get_signless(32)
+    accumulator = ir.F32Type.get() if is_float else i32
+    holder = ir.Operation.create("scf.execute_region", results=[], operands=[], regions=1)
+    block = holder.regions[0].blocks.append(i32, i32, accumulator)
+    with ir.InsertionPoint(block):
+        a, _, total = block.arguments
+        value = b.op("arith.bitcast", accumulator, [a]) if is_float else a
+        name = "arith.addf" if is_float else "arith.addi"
+        total = b.op(name, accumulator, [total, value])
+        ir.Operation.create("linalg.yield", results=[], operands=[total])
+    return holder
 
 
 @dataclass(frozen=True)
@@ -248,8 +268,7 @@ class GroupedPanels:
         if self.sums is None:
             return
         b = self.b
-        four_times_128 = b.scalar(-0x7F7F7F80, ir.IntegerType.get_signless(32))
-        shift = b.broadcast(four_times_128, LANES)
+        shift = b.broadcast(b.scalar(SHIFT, ir.IntegerType.get_signless(32)), LANES)
         before = b.load(self.sums, offset, LANES)
         after = group_product(b, self.kind, self._element, (shift, groups, before))
         b.store(after, self.sums, offset)

@@ -4,8 +4,9 @@
 add the products to a 32-bit lane.  A is copied so that a group is one 32-bit element, to
 [M][K / group], and blocks of B are packed into panels of such elements; what is left is a matrix
 product of 32-bit elements with another multiplication.  `vpdpbusd` takes A unsigned and B signed: a
-signed A is shifted by 128, and C starts from -128 times the column sums of B.  On CPUs without
-these instructions the ordinary product, which widens the elements, is used.
+signed A is shifted by 128, and C starts from -128 times the column sums of B.  A weight that lies
+in groups already is read in place, and so is A then.  On CPUs without these instructions the
+ordinary product, which widens the elements, is used.
 """
 
 from __future__ import annotations
@@ -19,10 +20,22 @@ from relax_mlir.lowering.linalg_to_vector.builder import (
     Index,
     is_zero_constant,
 )
+from relax_mlir.lowering.linalg_to_vector.contraction.group_layout import (
+    Groups,
+    ShiftSums,
+    block_dims,
+    blocks_follow,
+    find_groups,
+    read_in_groups,
+    weight_in_groups,
+)
 from relax_mlir.lowering.linalg_to_vector.contraction.grouped_panels import (
+    LANES,
+    SHIFT,
     GroupedPanels,
     GroupKind,
     group_product,
+    sum_of_groups,
 )
 from relax_mlir.lowering.linalg_to_vector.contraction.matching import Contraction, for_each_matrix
 from relax_mlir.lowering.linalg_to_vector.contraction.matrix_product import emit_matrix_product
@@ -53,10 +66,14 @@ _BYTES = GroupKind(4, "llvm.x86.avx512.vpdpbusd.512", chains=CHAINS, least_rows=
 
 def grouped_kind(con: Contraction, target: CPUTarget, initial: ir.Value | None) -> GroupKind | None:
     """The instruction for a contraction; None if there is none or it does not pay."""
-    if len(con.k) != 1 or con.row is None or initial is None or not is_zero_constant(initial):
+    if initial is None or not is_zero_constant(initial):
         return None
     kind = kind_of_body(con.nest, (con.a, con.b, con.c), target)
-    if kind is None:
+    groups = find_groups(con.nest, con.a, con.b, con.column, con.k)
+    if groups is not None:
+        fits = kind is not None and kind.group == groups.size
+        return kind if fits and blocks_follow(con.nest, con.b, con.outer, groups) else None
+    if kind is None or len(con.k) != 1 or con.row is None:
         return None
     leasts = ((con.row, kind.least_rows), (con.column, _LEAST_COLUMNS), (con.k[0], _LEAST_DEPTH))
     for dim, least in leasts:
@@ -112,11 +129,67 @@ def emit_grouped_product(
     b: Builder, con: Contraction, target: CPUTarget, initial: ir.Value, kind: GroupKind
 ) -> None:
     """Emit a contraction for which `grouped_kind` found an instruction."""
+    groups = find_groups(con.nest, con.a, con.b, con.column, con.k)
+    if groups is not None:
+        _emit_product_of_groups(b, con, target, initial, kind, groups)
+        return
 
     def matrix(accesses: list[Access], extents: list[Index]) -> None:
         _GroupedProduct(b, con, accesses, extents, target, initial, kind).emit()
 
     for_each_matrix(b, con, matrix)
+
+
+def _emit_product_of_groups(
+    b: Builder,
+    con: Contraction,
+    target: CPUTarget,
+    initial: ir.Value,
+    kind: GroupKind,
+    groups: Groups,
+) -> None:
+    """Emit a contraction whose B lies in groups: both operands are read where they lie."""
+    element = con.nest.operands[con.a].element_type
+    holder = sum_of_groups(b, element)
+    nest = read_in_groups(weight_in_groups(con.nest, con.b, groups), con.a, groups)
+    body = Stage(holder.regions[0].blocks[0], (con.a, con.b, con.c), (con.c,))
+    nest = replace(nest, body=body)
+    start: int | None = None
+    if kind.shifted:
+        start = len(nest.operands)
+        nest = _with_shift_sums(b, con, nest, kind, groups)
+
+    def multiply(a: ir.Value, column: ir.Value, accumulator: ir.Value) -> ir.Value:
+        if kind.shifted:
+            a = b.op("arith.xori", a.type, [a, b.broadcast(b.scalar(SHIFT, i32), LANES)])
+        return group_product(b, kind, element, (a, column, accumulator))
+
+    i32 = ir.IntegerType.get_signless(32)
+    grouped = replace(
+        con, nest=nest, k=(groups.over,), product=multiply, chains=kind.chains, start=start
+    )
+    emit_matrix_product(b, grouped, target, initial)
+    holder.erase()
+
+
+def _with_shift_sums(
+    b: Builder, con: Contraction, nest: LoopNest, kind: GroupKind, groups: Groups
+) -> LoopNest:
+    """The nest with another operand, which has what the shift of A adds to each column."""
+    panels = block_dims(nest, con.b, con.outer)
+    width = nest.stride(con.b, groups.over).factor
+    weight = nest.emit_accesses(b, {con.b})[con.b]
+    blocks = nest.emit_extent(b, nest.extents[panels[0]]) if panels else 1
+    depth = nest.emit_extent(b, nest.extents[groups.over])
+    columns = nest.emit_extent(b, nest.extents[con.column])
+    element = con.nest.operands[con.a].element_type
+    sums = ShiftSums(b, kind, element, weight, blocks, depth, width, columns)
+    strides = [ZERO] * nest.rank
+    strides[con.column] = ONE
+    for panel in panels:
+        strides[panel] = Extent(sums.distance)
+    operand = Operand(sums.emit().value, ir.IntegerType.get_signless(32), tuple(strides))
+    return replace(nest, operands=(*nest.operands, operand))
 
 
 class _GroupedProduct:
@@ -146,7 +219,7 @@ class _GroupedProduct:
     def emit(self) -> None:
         a_bytes, a_groups = self._buffer(self.b.mul(self.rows, self.groups))
         self._copy_a(a_bytes)
-        holder = self._body()
+        holder = sum_of_groups(self.b, self.element)
         grouped = self._grouped(a_groups, holder.regions[0].blocks[0])
         emit_matrix_product(self.b, grouped, self.target, self.initial)
         holder.erase()
@@ -215,21 +288,6 @@ class _GroupedProduct:
     def _multiply(self, a: ir.Value, column: ir.Value, accumulator: ir.Value) -> ir.Value:
         return group_product(self.b, self.kind, self.element, (a, column, accumulator))
 
-    def _body(self) -> ir.Operation:
-        """An operation that holds a body of the right types, which says how to add; to be erased
-        after use."""
-        is_float = isinstance(self.element, ir.FloatType)
-        accumulator = ir.F32Type.get() if is_float else self.i32
-        holder = ir.Operation.create("scf.execute_region", results=[], operands=[], regions=1)
-        block = holder.regions[0].blocks.append(self.i32, self.i32, accumulator)
-        with ir.InsertionPoint(block):
-            a, _, total = block.arguments
-            value = self.b.op("arith.bitcast", accumulator, [a]) if is_float else a
-            name = "arith.addf" if is_float else "arith.addi"
-            total = self.b.op(name, accumulator, [total, value])
-            ir.Operation.create("linalg.yield", results=[], operands=[total])
-        return holder
-
     def _panels(self) -> GroupedPanels:
         con, access = self.con, self.accesses[self.con.b]
         assert access.view is not None
@@ -266,10 +324,12 @@ class _GroupedProduct:
             operands.append(Operand(access.view.value, operand.element_type, strides, base))
         operands[con.a] = Operand(a.value, self.i32, (extent(self.groups), ZERO, ONE))
         operands[con.b] = replace(operands[con.b], element_type=self.i32)
+        panels = self._panels()
+        if panels.sums is not None:
+            operands.append(Operand(panels.sums.value, self.i32, (ZERO, ONE, ZERO)))
         extents = (extent(self.rows), extent(self.columns), extent(self.groups))
         stage = Stage(block, (con.a, con.b, con.c), (con.c,))
         nest = LoopNest(extents, (False, False, True), tuple(operands), stage, symbols)
-        panels = self._panels()
         return replace(
             con,
             nest=nest,
@@ -280,5 +340,5 @@ class _GroupedProduct:
             product=self._multiply,
             chains=self.kind.chains,
             pack_b=panels.pack,
-            start=panels.sums,
+            start=None if panels.sums is None else len(operands) - 1,
         )

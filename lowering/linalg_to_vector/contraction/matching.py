@@ -16,7 +16,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from relax_mlir.lowering.linalg_to_vector.body import combiners, is_vectorizable, widest_bits
-from relax_mlir.lowering.linalg_to_vector.builder import Builder, FlatView, Index
+from relax_mlir.lowering.linalg_to_vector.builder import Builder, Index
+from relax_mlir.lowering.linalg_to_vector.contraction.group_layout import find_groups
 from relax_mlir.lowering.linalg_to_vector.contraction.packing import PanelBlock
 from relax_mlir.lowering.linalg_to_vector.cpu_target import CHAINS
 from relax_mlir.lowering.linalg_to_vector.loop_nest import (
@@ -49,8 +50,8 @@ class Contraction:
     product: how elements of A and of B are multiplied and added, if not as the body says.
     chains: how many independent ones in flight keep the units busy.
     pack_b: copies a block of B into panels, where its elements are not to be taken as they lie.
-    start: what a block of the reduction adds to the columns of C beside its products, in whole
-    vectors; known once the block of B is packed.
+    start: the number of an operand with what a block of the reduction adds to the columns of C
+    beside its products, in whole vectors; known once the block of B is packed.
     """
 
     nest: LoopNest
@@ -65,11 +66,13 @@ class Contraction:
     product: Product | None = None
     chains: int = CHAINS
     pack_b: Callable[[PanelBlock], None] | None = None
-    start: FlatView | None = None
+    start: int | None = None
 
     def operands(self) -> set[int]:
         """The operands that the contraction and its epilogue touch."""
         found = {self.a, self.b, self.c}
+        if self.start is not None:
+            found.add(self.start)
         if self.epilogue is not None:
             found.update(self.epilogue.arguments, self.epilogue.results)
         return found
@@ -125,7 +128,7 @@ def _arrange(nest: LoopNest, a: int, b: int, c: int) -> Contraction | None:
     if len(contiguous) != 1 or not k:
         return None
     column = contiguous[0]
-    if len(k) > 1 and nest.stride(b, column) != ONE:
+    if len(k) > 1 and nest.stride(b, column) != ONE and find_groups(nest, a, b, column, k) is None:
         return None  # a window read with a stride, which packing does not arrange
     row = max(rows, key=lambda dim: _assumed_extent(nest, dim)) if rows else None
     outer += [dim for dim in rows + columns if dim not in (row, column)]

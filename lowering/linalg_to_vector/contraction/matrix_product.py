@@ -139,7 +139,7 @@ class _MatrixProduct:
         con, b = self.contraction, self.b
         if con.pack_b is not None or con.nest.stride(con.b, con.column) != ONE:
             return True
-        if len(con.k) > 1:
+        if len(con.k) > 1 or con.nest.operands[con.b].group > 1:
             return False
         large = b.at_least(
             b.mul(self.k[0], self.columns), target.l2_bytes // (self.b_element.width // 8) + 1
@@ -251,7 +251,9 @@ class _MatrixProduct:
         # Partial sums are not rounded to a narrower C.
         c_element = self.contraction.nest.operands[self.contraction.c].element_type
         narrow = min(self.b_element.width, c_element.width) < 32
-        if len(self.k) > 1 or narrow:
+        # What B's columns start from counts for the whole reduction if B is not packed in blocks.
+        starts_once = self.contraction.start is not None and self.contraction.pack_b is None
+        if len(self.k) > 1 or narrow or starts_once:
             return self.k[0]
         unpacked = self._balanced(self.k[0], config.unpacked_k_block, 1)
         return self._pick(self._balanced(self.k[0], config.k_block, 1), unpacked)

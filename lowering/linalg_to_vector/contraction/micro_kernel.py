@@ -170,8 +170,11 @@ class MicroKernel:
         initial value)."""
         b, start = self.b, self.contraction.start
         if start is not None:
-            columns = [b.add(tile.column, v * self.lanes) for v in range(tile.vectors)]
-            return [b.load(start, column, self.lanes) for column in columns]
+            access = self.accesses[start]
+            assert access.view is not None
+            first = b.add(access.base, tile.column)
+            columns = [b.add(first, v * self.lanes) for v in range(tile.vectors)]
+            return [b.load(access.view, column, self.lanes) for column in columns]
         if tile.first is False or self._holds_all():
             return [empty] * tile.vectors
         initial = self._initial_row(empty, tile.vectors)

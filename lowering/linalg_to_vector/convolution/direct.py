@@ -31,7 +31,7 @@ from relax_mlir.lowering.linalg_to_vector.convolution.kernel import ConvolutionK
 from relax_mlir.lowering.linalg_to_vector.convolution.loops import Place, Selected, WindowLoops
 from relax_mlir.lowering.linalg_to_vector.convolution.matching import Convolution
 from relax_mlir.lowering.linalg_to_vector.cpu_target import CPUTarget
-from relax_mlir.lowering.linalg_to_vector.loop_nest import ZERO
+from relax_mlir.lowering.linalg_to_vector.loop_nest import ONE, ZERO
 from relax_mlir.mlir import ir
 
 __all__ = ["Columns", "DirectConvolution", "emit_direct"]
@@ -97,6 +97,9 @@ class DirectConvolution:
         groups = [d for d in in_data if conv.nest.stride(conv.weight, d) != ZERO]
         self.batch = [d for d in in_data if d not in groups]
         self.panels = [d for d in conv.outer if d not in in_data]
+        if conv.nest.stride(conv.weight, conv.column) != ONE:
+            # Each panel is packed, so that its output channels are contiguous.
+            groups, self.panels = [*groups, *self.panels], []
         self.panel_fetched = self._panel_to_fetch()
         self.loops.over(groups, place, self._emit_group)
 

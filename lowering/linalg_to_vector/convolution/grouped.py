@@ -4,16 +4,25 @@ As in `contraction/grouped_product.py`, the instructions multiply groups of two 
 bytes, neighbours along the input channels, and add the products to a 32-bit lane.  The data are
 read in place, a group at a time; the weight is laid out in panels whose elements are groups.  Bytes
 of the data have to be unsigned: signed ones are shifted by 128, and every tap takes off what that
-adds, 128 times the sum of its weights, which is laid out in front of them.
+adds, 128 times the sum of its weights, which is laid out in front of them.  A weight that lies in
+groups already is read in place; what the shift adds is summed up beside it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from relax_mlir.lowering.linalg_to_vector.builder import Builder, FlatView, Index
+from relax_mlir.lowering.linalg_to_vector.contraction.group_layout import (
+    Groups,
+    ShiftSums,
+    blocks_follow,
+    find_groups,
+    weight_in_groups,
+)
 from relax_mlir.lowering.linalg_to_vector.contraction.grouped_panels import (
+    SHIFT,
     GroupKind,
     group_product,
 )
@@ -39,7 +48,13 @@ def suits_groups(
     """The instruction for a convolution; None if there is none or it does not pay.  `positions` is
     the number of output positions."""
     nest = conv.nest
-    if conv.depthwise or len(conv.channels) != 1 or initial is None:
+    if conv.depthwise or initial is None:
+        return None
+    groups = _prepared(conv)
+    if groups is not None:
+        kind = kind_of_body(nest, (conv.data, conv.weight, conv.out), target)
+        return kind if kind is not None and kind.group == groups.size else None
+    if len(conv.channels) != 1:
         return None
     if any(nest.stride(conv.data, dim) == ZERO for dim in conv.outer):
         return None
@@ -53,6 +68,23 @@ def suits_groups(
         return None
     small = outputs is not None and outputs < _LEAST_CHANNELS
     return None if small or positions < _LEAST_POSITIONS else kind
+
+
+def _prepared(conv: Convolution) -> Groups | None:
+    """The groups that the weight lies in since the module was compiled, if it does."""
+    nest = conv.nest
+    groups = find_groups(nest, conv.data, conv.weight, conv.column, conv.channels)
+    if groups is None or not blocks_follow(nest, conv.weight, _blocks(conv), groups):
+        return None
+    steps = [(nest.stride(conv.data, d), nest.stride(conv.weight, d)) for d in conv.outer]
+    # Groups of channels that are convolved apart have no such weights.
+    return groups if all(ZERO in pair for pair in steps) else None
+
+
+def _blocks(conv: Convolution) -> list[int]:
+    """The dimensions that number the blocks of a weight in groups: panels and taps."""
+    taps = [w.tap for w in conv.windows if w.tap is not None]
+    return [*conv.outer, *taps]
 
 
 def emit_grouped_direct(
@@ -77,13 +109,21 @@ class _GroupedDirect(DirectConvolution):
         rows: tuple[Index, Index] | None,
         kind: GroupKind,
     ):
+        groups = _prepared(conv)
+        if groups is not None:
+            nest = weight_in_groups(conv.nest, conv.weight, groups)
+            conv = replace(conv, nest=nest, channels=(groups.over,))
         super().__init__(b, conv, target, initial, rows)
+        self.is_prepared = groups is not None
         self.kind = kind
+        self.sums: tuple[ShiftSums, FlatView] | None = None
         self.i32 = ir.IntegerType.get_signless(32)
         self.element = conv.nest.operands[conv.data].element_type
 
     def _depths(self) -> list[Index]:
         *taps, channels = super()._depths()
+        if self.is_prepared:
+            return [*taps, channels]
         return [*taps, self.b.add(self._groups(channels), 1 if self.kind.shifted else 0)]
 
     def _groups(self, channels: Index) -> Index:
@@ -101,13 +141,18 @@ class _GroupedDirect(DirectConvolution):
             selected=selected,
             kind=self.kind,
             element=self.element,
+            sums=self.sums,
         )
 
     # The weight
 
-    def _packed(self, place: Place) -> FlatView:
-        """The weight as groups, in panels as wide as a tile; channels that do not exist are
-        zeros."""
+    def _packed(self, place: Place) -> FlatView | None:
+        """The weight as groups, in panels as wide as a tile, where it has none yet; channels that
+        do not exist are zeros."""
+        if self.is_prepared:
+            if self.kind.shifted:
+                self.sums = self._shift_sums(place)
+            return None
         b, width = self.b, self.tile.vectors * self.lanes
         depths = self._depths()
         self.panel_size: Index = width
@@ -129,6 +174,20 @@ class _GroupedDirect(DirectConvolution):
                 ),
             )
         return groups
+
+    def _shift_sums(self, place: Place) -> tuple[ShiftSums, FlatView]:
+        """What every tap of a weight that lies in groups takes off for the shift."""
+        b, conv = self.b, self.conv
+        blocks: Index = 1
+        for dim in _blocks(conv):
+            if conv.nest.stride(conv.weight, dim) != ZERO:
+                blocks = b.mul(blocks, self.extents[dim])
+        (over,) = conv.channels
+        width = conv.nest.stride(conv.weight, over).factor
+        depth, columns = self.extents[over], self.extents[conv.column]
+        weight = place.accesses[conv.weight]
+        sums = ShiftSums(b, self.kind, self.element, weight, blocks, depth, width, columns)
+        return sums, sums.emit()
 
     def _view(self, raw: FlatView, size: Index, element: ir.Type) -> FlatView:
         static = isinstance(size, int)
@@ -199,7 +258,7 @@ class _GroupedDirect(DirectConvolution):
                 b.store(packed, elements, b.mul(offset, kind.group))
                 if not sums:
                     return []
-                shift = b.broadcast(b.scalar(-0x7F7F7F80, self.i32), lanes)  # four times 0x80
+                shift = b.broadcast(b.scalar(SHIFT, self.i32), lanes)
                 as_groups = b.op("vector.bitcast", sums[0].type, [packed])
                 return [group_product(b, kind, self.element, (shift, as_groups, sums[0]))]
 
@@ -217,11 +276,12 @@ class _GroupedKernel(ConvolutionKernel):
 
     kind: GroupKind | None = None
     element: ir.Type | None = None
+    sums: tuple[ShiftSums, FlatView] | None = None
 
     def _strides(self, level: int) -> tuple[Index, Index]:
         a, b_ = super()._strides(level)
         assert self.kind is not None
-        if level + 1 == len(self.contraction.k):
+        if level + 1 == len(self.contraction.k) and self._tile.b_view.group == 1:
             a = self.b.mul(a, self.kind.group)
         return a, b_
 
@@ -241,16 +301,26 @@ class _GroupedKernel(ConvolutionKernel):
         assert self.kind is not None
         if not self.kind.shifted:
             return super()._innermost(level, extent, a, b_, values, rows)
-        b, vectors = self.b, self._tile.vectors
-        added = [b.load(self._tile.b_view, b.add(b_, v * self.lanes), self.lanes)
-                 for v in range(vectors)]  # fmt: skip
-        count = len(rows) * vectors
-        values = [
-            b.op("arith.subi", value.type, [value, added[i % vectors]]) if i < count else value
-            for i, value in enumerate(values)
-        ]
+        b = self.b
+        if self.sums is not None:
+            sums, view = self.sums
+            values = self._plus("arith.addi", view, sums.at(b_), values, len(rows))
+            return super()._innermost(level, extent, a, b_, values, rows)
+        values = self._plus("arith.subi", self._tile.b_view, b_, values, len(rows))
         _, b_stride = self._strides(level)
         return super()._innermost(level, b.sub(extent, 1), a, b.add(b_, b_stride), values, rows)
+
+    def _plus(
+        self, name: str, view: FlatView, at: Index, values: list[ir.Value], rows: int
+    ) -> list[ir.Value]:
+        """The sums of the first chain with what lies at an offset of a view added or taken off."""
+        b, vectors = self.b, self._tile.vectors
+        terms = [b.load(view, b.add(at, v * self.lanes), self.lanes) for v in range(vectors)]
+        count = rows * vectors
+        return [
+            b.op(name, value.type, [value, terms[i % vectors]]) if i < count else value
+            for i, value in enumerate(values)
+        ]
 
     def _step(
         self,
@@ -265,9 +335,14 @@ class _GroupedKernel(ConvolutionKernel):
         a_view = self.accesses[self.contraction.a].view
         assert a_view is not None and kind is not None and self.element is not None
         i32 = ir.IntegerType.get_signless(32)
+        if tile.b_view.group == 1:
+            masks = [None] * tile.vectors  # what is packed here is filled up
         columns = [
-            b.load(tile.b_view, b.add(b_offset, v * lanes), lanes) for v in range(tile.vectors)
+            b.load(tile.b_view, b.add(b_offset, v * lanes), lanes, masks[v])
+            for v in range(tile.vectors)
         ]
+        if tile.ahead is not None:
+            self._fetch(tile, tile.ahead, b_offset)
         results: list[ir.Value] = []
         for i, row in enumerate(rows):
             loaded = b.load(a_view, b.add(row, a_offset), kind.group)
@@ -275,7 +350,7 @@ class _GroupedKernel(ConvolutionKernel):
             position = {"static_position": ir.DenseI64ArrayAttr.get([0])}
             group = b.op("vector.extract", i32, [whole], position)
             if kind.shifted:
-                group = b.op("arith.xori", i32, [group, b.scalar(-0x7F7F7F80, i32)])
+                group = b.op("arith.xori", i32, [group, b.scalar(SHIFT, i32)])
             spread = b.broadcast(group, lanes)
             for v, column in enumerate(columns):
                 values_at = (spread, column, values[i * tile.vectors + v])

@@ -34,7 +34,13 @@ from relax_mlir.topi.nn.conv import (
     group_conv2d_nchw,
     group_conv2d_transpose_nchw,
 )
-from relax_mlir.topi.nn.conv_panels import conv2d_nhwc_panels, weight_panels
+from relax_mlir.topi.nn.conv_panels import (
+    conv2d_nhwc_groups,
+    conv2d_nhwc_panels,
+    matmul_groups,
+    weight_groups,
+    weight_panels,
+)
 from relax_mlir.topi.nn.dense import batch_matmul, dense, flatten, matmul
 from relax_mlir.topi.nn.loss import nll_loss
 from relax_mlir.topi.nn.norm import batch_norm, group_norm, instance_norm, layer_norm, rms_norm
@@ -103,7 +109,7 @@ __all__ = [
     "batch_matmul", "batch_norm", "batch_to_space_nd", "bilinear", "channel_panels",
     "circular_pad", "conv", "conv1d", "conv1d_ncw", "conv1d_nwc", "conv1d_transpose_ncw",
     "conv1d_winograd_nwc", "conv2d", "conv2d_NCHWc", "conv2d_hwcn", "conv2d_nchw", "conv2d_nhwc",
-    "conv2d_nhwc_panels",
+    "conv2d_nhwc_groups", "conv2d_nhwc_panels",
     "conv2d_transpose_nchw", "conv2d_winograd_1d_nhwc", "conv2d_winograd_nhwc", "conv3d",
     "conv3d_ncdhw", "conv3d_ndhwc",
     "conv3d_transpose_ncdhw", "conv_transpose", "correlation_nchw", "deformable_conv2d_nchw",
@@ -113,12 +119,12 @@ __all__ = [
     "group_conv1d_ncw", "group_conv1d_nwc", "group_conv1d_transpose_ncw", "group_conv2d_nchw",
     "group_conv2d_nhwc", "group_conv2d_transpose_nchw", "group_conv3d_transpose_ncdhw",
     "group_norm", "instance_norm", "layer_norm", "leaky_relu", "log_softmax", "lrn", "matmul",
-    "max_pool2d_backward", "mirror_pad", "nll_loss", "nll_loss_backward", "pad",
+    "matmul_groups", "max_pool2d_backward", "mirror_pad", "nll_loss", "nll_loss_backward", "pad",
     "pixel_shuffle", "pool1d", "pool2d", "pool3d", "pool_grad", "prelu", "reflect_pad", "relu",
     "relu6", "replicate_pad", "rms_norm", "scale_shift_nchw", "scale_shift_nchwc",
     "scale_shift_nhwc", "selu", "silu", "softmax", "softplus", "space_to_batch_nd",
     "space_to_depth", "transform_weight", "transform_weight_1d", "unpack_NCHWc_to_nchw",
-    "upsampling", "upsampling3d", "weight_panels",
+    "upsampling", "upsampling3d", "weight_groups", "weight_panels",
 ]  # fmt: skip
 
 __getattr__ = names_on_demand(
