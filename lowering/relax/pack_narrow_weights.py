@@ -54,7 +54,7 @@ class PackNarrowWeights(Pass):
     takes unsigned bytes of data: signed ones of matmuls are shifted by 128 before.
 
     An operator stays where the CPU has no instruction for its dtypes, where its input channels are
-    no whole number of groups, and where what it sums or its outputs are few.
+    no whole number of groups, or one, and where what it sums or its outputs are few.
     """
 
     def run(self, state: ModuleState) -> None:
@@ -147,9 +147,11 @@ def _signed(weight: np.ndarray | None) -> np.ndarray | None:
 
 
 def _pays(weight: np.ndarray, group: int) -> bool:
+    """Whether the input channels are several groups, and what is summed and the outputs enough."""
     *_, channels, columns = weight.shape
     deep = columns > 0 and weight.size // columns >= _LEAST_DEPTH
-    return channels % group == 0 and deep and columns >= _LEAST_COLUMNS
+    several = channels % group == 0 and channels > group
+    return several and deep and columns >= _LEAST_COLUMNS
 
 
 def _rows(out: Sequence[Dim], rank: int) -> int | None:

@@ -194,7 +194,7 @@ IMAGES = [
     ((2, 7, 9, 16), 40, 3, 2, 1),
     ((1, 14, 14, 20), 17, 1, 2, 0),
     ((1, 6, 16, 64), 192, 1, 1, 0),
-    ((2, 11, 11, 4), 48, 7, 2, 3),
+    ((2, 11, 11, 8), 48, 7, 2, 3),
     ((1, 2, 2, 16), 16, 3, 1, 1),
 ]
 
@@ -210,6 +210,15 @@ def test_convolutions(
     module = _conv2d(list(shape[:3]), weight, kind, stride, pad)
     assert _is_packed(module)
     _compare(_run(module, x), 2 * _convolution(x, weight, stride, pad))
+
+
+@needs_instructions
+def test_channels_of_one_group_stay() -> None:
+    """The kernel packs such a weight itself: it is small, and its taps are one loop."""
+    weight, x = _random((7, 7, 4, 64), "int8"), _random((1, 16, 16, 4), "uint8")
+    module = _conv2d([1, 16, 16], weight, "u8", 2, 3)
+    assert not _is_packed(module)
+    _compare(_run(module, x), 2 * _convolution(x, weight, 2, 3))
 
 
 @needs_instructions
