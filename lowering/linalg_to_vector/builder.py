@@ -55,6 +55,9 @@ class FlatView:
     step: int = 1
 
 
+_CACHE_LINE = 64
+
+
 def reinterpreted(
     memref: ir.Value, type_: ir.MemRefType, sizes: Sequence[ir.Value] = ()
 ) -> ir.Value:
@@ -86,6 +89,8 @@ class Builder:
         self.i1 = ir.IntegerType.get_signless(1)
         self._constants: dict[tuple[ir.Type, ir.Attribute], ir.Value] = {}
         self._i64 = ir.IntegerType.get_signless(64)
+        # Of the innermost parallel loop that is being written: it, its index, its iterations.
+        self._parallel: tuple[ir.Operation, ir.Value, Index] | None = None
 
     # Operations and constants
 
@@ -277,9 +282,11 @@ class Builder:
             regions=1,
         )
         block = loop.regions[0].blocks.append(self.index_type)
+        around, self._parallel = self._parallel, (loop, block.arguments[0], count)
         with ir.InsertionPoint(block):
             yield block.arguments[0]
             self.stmt("scf.reduce", [])
+        self._parallel = around
 
     def carried_loop(
         self,
@@ -381,16 +388,46 @@ class Builder:
         return FlatView(reinterpreted(memref, flat, sizes), type_.element_type)
 
     def scratch(self, elements: Index, element_type: ir.Type) -> FlatView:
-        """A flat temporary, aligned to a cache line."""
+        """A flat temporary, aligned to a cache line; in a parallel loop every iteration has its
+        own."""
+        return FlatView(self._allocated(elements, element_type), element_type)
+
+    def lent_scratch(self, elements: int, element_type: ir.Type) -> FlatView:
+        """The same as a part of a temporary in front of the parallel loop around, if there is one:
+        the kernel is lent that memory, and does not allocate it in every call.  For what all cores
+        make of the same data: what a core makes of its own is in its cache if it allocates it."""
+        if self._parallel is None or not isinstance(self._parallel[2], int):
+            return self.scratch(elements, element_type)
+        loop, number, count = self._parallel
+        line = _CACHE_LINE * 8 // element_type.width
+        stride = -(-elements // line) * line
+        with ir.InsertionPoint(loop):
+            whole = self._allocated(count * stride, element_type)
+        return FlatView(self._part(whole, self.mul(number, stride), elements), element_type)
+
+    def _allocated(self, elements: Index, element_type: ir.Type) -> ir.Value:
         static = isinstance(elements, int)
         shape = [elements if static else ir.ShapedType.get_dynamic_size()]
         attributes = {
             "operandSegmentSizes": ir.DenseI32ArrayAttr.get([0 if static else 1, 0]),
-            "alignment": ir.IntegerAttr.get(self._i64, 64),
+            "alignment": ir.IntegerAttr.get(self._i64, _CACHE_LINE),
         }
         type_ = ir.MemRefType.get(shape, element_type)
         operands = [] if static else [self.index(elements)]
-        return FlatView(self.op("memref.alloc", type_, operands, attributes), element_type)
+        return self.op("memref.alloc", type_, operands, attributes)
+
+    def _part(self, whole: ir.Value, start: Index, elements: int) -> ir.Value:
+        """Elements of a flat buffer from one on that only run time knows."""
+        dynamic = ir.ShapedType.get_dynamic_size()
+        layout = ir.StridedLayoutAttr.get(dynamic, [1])
+        type_ = ir.MemRefType.get([elements], ir.MemRefType(whole.type).element_type, layout)
+        attributes = {
+            "static_offsets": ir.DenseI64ArrayAttr.get([dynamic]),
+            "static_sizes": ir.DenseI64ArrayAttr.get([elements]),
+            "static_strides": ir.DenseI64ArrayAttr.get([1]),
+            "operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 1, 0, 0]),
+        }
+        return self.op("memref.reinterpret_cast", type_, [whole, self.index(start)], attributes)
 
     def load(
         self, view: FlatView, offset: Index, lanes: int, mask: ir.Value | None = None

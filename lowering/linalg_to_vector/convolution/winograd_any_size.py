@@ -140,7 +140,7 @@ class WinogradOfAnySize(WinogradTiles):
         """Panels of output channels of the first `count` tiles of a chunk."""
         b, width, outputs = self.b, self.panel, self.win.outputs
         plane = self.most * width + self.lanes
-        sums = b.scratch(self.win.count * plane, self.element)
+        sums = b.lent_scratch(self.win.count * plane, self.element)
         products = Products(sums, width, plane, width)
         masks: list[ir.Value | None] = [None] * (width // self.lanes)
         whole, rest = divmod(outputs, width)

@@ -110,7 +110,8 @@ class WinogradPanels(WinogradTiles, ABC):
         b = self.b
         # A vector more keeps the planes of the products off each other's cache sets.
         plane = self.rows * self.win.columns.tiles * self.panel + self.lanes
-        sums = b.scratch(self.win.count * plane, self.element)
+        allocate = b.lent_scratch if self.shares_chunk else b.scratch
+        sums = allocate(self.win.count * plane, self.element)
         factors = b.scratch(self.factors_size(), self.element)
         return Products(sums, self.panel, plane, self.panel), factors
 
