@@ -138,21 +138,14 @@ class WinogradOfAnySize(WinogradTiles):
 
     def _panels(self, chunk: Chunk, count: Index, low: Index, high: Index) -> None:
         """Panels of output channels of the first `count` tiles of a chunk."""
-        b, width, outputs = self.b, self.panel, self.win.outputs
+        b, width = self.b, self.panel
         plane = self.most * width + self.lanes
         sums = b.lent_scratch(self.win.count * plane, self.element)
-        products = Products(sums, width, plane, width)
-        masks: list[ir.Value | None] = [None] * (width // self.lanes)
-        whole, rest = divmod(outputs, width)
-        with b.loop(low, b.minimum(high, whole)) as number:
-            panel = replace(products, first=b.mul(number, width))
-            self._panel(chunk, count, panel, masks)
-        if rest:
-            masks = [None] * -(-rest // self.lanes)
-            if rest % self.lanes:
-                masks[-1] = b.mask(self.lanes, rest % self.lanes)
-            last = replace(products, first=whole * width, columns=rest)
-            b.when(b.at_least(high, whole + 1), lambda: self._panel(chunk, count, last, masks))
+        self.each_panel(
+            Products(sums, width, plane, width),
+            (low, high),
+            lambda panel, masks: self._panel(chunk, count, panel, masks),
+        )
 
     def _panel(
         self, chunk: Chunk, count: Index, products: Products, masks: list[ir.Value | None]

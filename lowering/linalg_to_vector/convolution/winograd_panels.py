@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import replace
 
 from relax_mlir.lowering.linalg_to_vector.builder import Builder, FlatView, Index
 from relax_mlir.lowering.linalg_to_vector.convolution.cost import (
@@ -118,19 +117,12 @@ class WinogradPanels(WinogradTiles, ABC):
     def _panels(
         self, chunk: Chunk, buffers: tuple[Products, FlatView], low: Index, high: Index
     ) -> None:
-        b, width, outputs = self.b, self.panel, self.win.outputs
         products, factors = buffers
-        masks: list[ir.Value | None] = [None] * (width // self.lanes)
-        whole, rest = divmod(outputs, width)
-        with b.loop(low, b.minimum(high, whole)) as number:
-            panel = replace(products, first=b.mul(number, width))
-            self._panel(chunk, panel, factors, masks)
-        if rest:
-            masks = [None] * -(-rest // self.lanes)
-            if rest % self.lanes:
-                masks[-1] = b.mask(self.lanes, rest % self.lanes)
-            last = replace(products, first=whole * width, columns=rest)
-            b.when(b.at_least(high, whole + 1), lambda: self._panel(chunk, last, factors, masks))
+        self.each_panel(
+            products,
+            (low, high),
+            lambda panel, masks: self._panel(chunk, panel, factors, masks),
+        )
 
     def _panel(
         self, chunk: Chunk, products: Products, factors: FlatView, masks: list[ir.Value | None]

@@ -396,6 +396,27 @@ class WinogradTiles(WinogradEmitter):
         for at, sum_ in zip(places, sums, strict=True):
             b.store(sum_, products.view, at)
 
+    def each_panel(
+        self,
+        products: Products,
+        ends: tuple[Index, Index],
+        body: Callable[[Products, list[ir.Value | None]], None],
+    ) -> None:
+        """`body(panel, masks)` for the panels of output channels from one to another, each with
+        `products` of its own.  masks: which channels of each vector exist, None for all."""
+        b, width, outputs = self.b, products.width, self.win.outputs
+        low, high = ends
+        masks: list[ir.Value | None] = [None] * (width // self.lanes)
+        whole, rest = divmod(outputs, width)
+        with b.loop(low, b.minimum(high, whole)) as number:
+            body(replace(products, first=b.mul(number, width)), masks)
+        if rest:
+            masks = [None] * -(-rest // self.lanes)
+            if rest % self.lanes:
+                masks[-1] = b.mask(self.lanes, rest % self.lanes)
+            last = replace(products, first=whole * width, columns=rest)
+            b.when(b.at_least(high, whole + 1), lambda: body(last, masks))
+
     def factors_at(self, column: Index, number: Index) -> Index:
         """Where the factors of a product begin, for output channels from `column` on."""
         b, win = self.b, self.win
