@@ -8,7 +8,7 @@ convolution is a depthwise one: each datum is spread once for all positions that
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from relax_mlir.lowering.linalg_to_vector.builder import Builder, FlatView, Index
 from relax_mlir.lowering.linalg_to_vector.contraction.matching import Contraction
@@ -110,7 +110,7 @@ def emit_narrow_groups(
         step = 0 if channel is None else place.accesses[joined.weight].strides[channel]
         kernel = _NarrowGroupsKernel(
             b, contraction, place.accesses, lanes, initial, place.taps, window, selected,
-            groups, step,
+            groups=groups, weight_step=step,
         )  # fmt: skip
 
         def together(first: Index, groups_here: Index) -> None:
@@ -158,8 +158,8 @@ class _NarrowGroupsKernel(DepthwiseKernel):
     weight_step: from one channel of a group to the next in the weight.
     """
 
-    groups: NarrowGroups | None = None
-    weight_step: Index = 0
+    groups: NarrowGroups = field(kw_only=True)
+    weight_step: Index = field(kw_only=True)
 
     def _accumulate(self, tile: Tile) -> list[ir.Value]:
         self._data_masks = self._masks_of_data(tile.active)
@@ -168,7 +168,6 @@ class _NarrowGroupsKernel(DepthwiseKernel):
     def _masks_of_data(self, active: Index | None) -> list[ir.Value | None]:
         """For every vector of data which lanes are of groups that exist."""
         b, lanes, groups = self.b, self.lanes, self.groups
-        assert groups is not None
         here: Index = groups.count if active is None else b.floordiv(active, groups.outputs)
         there = b.mul(here, groups.inputs)
         found: list[ir.Value | None] = []
@@ -180,12 +179,10 @@ class _NarrowGroupsKernel(DepthwiseKernel):
 
     def _first_channel(self, tile: Tile) -> Index:
         groups = self.groups
-        assert groups is not None
         return self.b.mul(self.b.floordiv(tile.column, groups.outputs), groups.inputs)
 
     def _data(self, view: FlatView, at: Index, mask: ir.Value | None) -> list[ir.Value]:
         b, lanes, groups = self.b, self.lanes, self.groups
-        assert groups is not None
         vectors = [
             self._promote(b.load(view, b.add(at, i * lanes), lanes, part))
             for i, part in enumerate(self._data_masks)
@@ -197,7 +194,6 @@ class _NarrowGroupsKernel(DepthwiseKernel):
 
     def _factors(self, view: FlatView, at: Index, mask: ir.Value | None) -> list[ir.Value]:
         b, groups = self.b, self.groups
-        assert groups is not None
         places = [b.add(at, b.mul(channel, self.weight_step)) for channel in range(groups.inputs)]
         return [self._promote(b.load(view, place, self.lanes, mask)) for place in places]
 

@@ -73,21 +73,11 @@ class WinogradOfAnySize(WinogradTiles):
             b.loop(0, tiles, size) as first,
         ):
             count = b.minimum(b.sub(tiles, first), size)
+            # Not rows of tiles go together here, but tiles, of which this is the first.
             chunk = Chunk(image, first, self.most, data)
-            self._shared(count, lambda low, high: self.transform_data(chunk, low, high))
-            panels = -(-win.outputs // self.panel)
-            self._shared(panels, lambda low, high: self._panels(chunk, count, low, high))
-
-    def _shared(self, total: Index, body: Callable[[Index, Index], None]) -> None:
-        """`body(low, high)` for a part of `total` on every core."""
-        b, cores = self.b, self.target.num_cores
-        if cores == 1:
-            body(0, total)
-            return
-        piece = b.ceildiv(total, cores)
-        with b.parallel_loop(cores) as number:
-            low = b.minimum(b.mul(number, piece), total)
-            body(low, b.minimum(b.add(low, piece), total))
+            panels, cores = -(-win.outputs // self.panel), self.target.num_cores
+            self.divide(count, cores, lambda *ends: self.transform_data(chunk, *ends))
+            self.divide(panels, cores, lambda *ends: self._panels(chunk, count, *ends))
 
     # Tiles
 

@@ -52,7 +52,7 @@ class WinogradPanels(WinogradTiles, ABC):
             target.num_cores if self.divided else 1,
         )
         super().__init__(b, win, nest, epilogue, target, rows)
-        self.panel = winograd_panel_width(win, self.rows * win.columns.tiles, target)
+        self.panel = self.panel_width()
         # If all tiles are in one chunk the cores share each of its steps.
         self.shares_chunk = self.divided and win.rows.tiles == self.rows
 
@@ -93,14 +93,11 @@ class WinogradPanels(WinogradTiles, ABC):
 
     def _shared(self, total: int, body: Callable[[Index, Index], None]) -> None:
         """`body(low, high)` for a part of `total` on every core, where cores share a chunk."""
-        b = self.b
-        if not self.shares_chunk:
-            body(0, total)
-            return
-        piece = -(-total // self.target.num_cores)
-        with b.parallel_loop(-(-total // piece)) as number:
-            low = b.mul(number, piece)
-            body(low, b.minimum(b.add(low, piece), total))
+        self.divide(total, self.target.num_cores if self.shares_chunk else 1, body)
+
+    def panel_width(self) -> int:
+        """Output channels of a panel."""
+        return winograd_panel_width(self.win, self.rows * self.win.columns.tiles, self.target)
 
     # Panels
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from math import prod
 
-from relax_mlir.lowering.linalg_to_vector.builder import Builder, Index
+from relax_mlir.lowering.linalg_to_vector.builder import Index
 from relax_mlir.lowering.linalg_to_vector.convolution.cost import (
     SUMMED_IN_REGISTERS,
     WeightBlock,
@@ -24,7 +24,6 @@ from relax_mlir.lowering.linalg_to_vector.convolution.winograd_weight import (
     WeightPart,
 )
 from relax_mlir.lowering.linalg_to_vector.cpu_target import CPUTarget
-from relax_mlir.lowering.linalg_to_vector.loop_nest import LoopNest, Stage
 from relax_mlir.mlir import ir
 
 __all__ = ["WeightInRegisters", "fits_in_registers"]
@@ -41,16 +40,8 @@ def fits_in_registers(win: Winograd, target: CPUTarget) -> bool:
 class WeightInRegisters(WeightInCall):
     """Sums of products are in registers, factors nowhere else."""
 
-    def __init__(
-        self,
-        b: Builder,
-        win: Winograd,
-        nest: LoopNest,
-        epilogue: Stage | None,
-        target: CPUTarget,
-    ):
-        super().__init__(b, win, nest, epilogue, target)
-        self.panel = self.lanes
+    def panel_width(self) -> int:
+        return self.lanes
 
     def block(self) -> WeightBlock:
         return WeightBlock(min(self.win.channels, SUMMED_IN_REGISTERS), 1)

@@ -396,6 +396,17 @@ class WinogradTiles(WinogradEmitter):
         for at, sum_ in zip(places, sums, strict=True):
             b.store(sum_, products.view, at)
 
+    def divide(self, total: Index, cores: int, body: Callable[[Index, Index], None]) -> None:
+        """`body(low, high)` for a part of `total`, which is not zero, on each of some cores."""
+        b = self.b
+        if cores == 1:
+            body(0, total)
+            return
+        piece = b.ceildiv(total, cores)
+        with b.parallel_loop(b.ceildiv(total, piece)) as number:
+            low = b.mul(number, piece)
+            body(low, b.minimum(b.add(low, piece), total))
+
     def each_panel(
         self,
         products: Products,
